@@ -81,10 +81,7 @@ impl Scheme for Atom {
             };
             Ok(Form { change: Change::None, inputs, outputs: Box::new(of(of_weights, clips[1])) })
         })?;
-        Ok(Prepared::products(Cow::Borrowed(model), move |_, read| {
-            read(&mut rounded.products())?;
-            Ok(Vec::new())
-        }))
+        Ok(rounded.prepared(Cow::Borrowed(model)))
     }
 
     fn learns(&self, _: &Settings) -> bool {

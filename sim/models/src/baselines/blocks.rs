@@ -158,10 +158,7 @@ impl Scheme for Blocks {
             };
             Ok(Form { change: Change::None, inputs, outputs: Box::new(weights.clone()) })
         })?;
-        Ok(Prepared::products(Cow::Borrowed(bench.model), move |_, read| {
-            read(&mut rounded.products())?;
-            Ok(Vec::new())
-        }))
+        Ok(rounded.prepared(Cow::Borrowed(bench.model)))
     }
 }
 

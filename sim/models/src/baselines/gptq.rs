@@ -106,10 +106,7 @@ impl Scheme for Gptq {
             let outputs = Box::new(Columns::new(width, group, Integers::symmetric(bits)));
             Ok(Form { change: Change::None, inputs: inputs(settings, width, 0, 1.0)?, outputs })
         })?;
-        Ok(Prepared::products(Cow::Borrowed(bench.model), move |_, read| {
-            read(&mut rounded.products())?;
-            Ok(Vec::new())
-        }))
+        Ok(rounded.prepared(Cow::Borrowed(bench.model)))
     }
 
     fn learns(&self, _: &Settings) -> bool {

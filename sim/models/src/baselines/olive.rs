@@ -178,10 +178,7 @@ impl Scheme for Olive {
             let outputs = Box::new(outputs_of(&some_weights(model, layer, input)?));
             Ok(Form { change: Change::None, inputs, outputs })
         })?;
-        Ok(Prepared::products(Cow::Borrowed(model), move |_, read| {
-            read(&mut rounded.products())?;
-            Ok(Vec::new())
-        }))
+        Ok(rounded.prepared(Cow::Borrowed(model)))
     }
 
     fn learns(&self, _: &Settings) -> bool {

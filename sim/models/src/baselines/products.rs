@@ -1,5 +1,6 @@
 //! Products with rounded inputs and rounded weights, for whole models.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use super::integers::{Columns, Integers};
 use crate::decoder::arithmetic::Projection;
 use crate::decoder::calibration::Input;
 use crate::decoder::{Arithmetic, Matrix, Model, Weight};
+use crate::schemes::Prepared;
 
 /// A change of both factors that keeps their product.
 #[derive(Clone, Debug)]
@@ -188,6 +190,15 @@ impl Rounded {
     #[must_use]
     pub fn products(&self) -> Products<'_> {
         Products { rounded: self, exact: false, last: None }
+    }
+
+    /// The scheme with these products of `model`, which has no figures of its own.
+    #[must_use]
+    pub fn prepared(self, model: Cow<'_, Model>) -> Prepared<'_> {
+        Prepared::products(model, move |_, read| {
+            read(&mut self.products())?;
+            Ok(Vec::new())
+        })
     }
 
     fn form(&self, layer: usize, input: Input) -> Result<&Form> {

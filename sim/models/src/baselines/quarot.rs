@@ -128,10 +128,7 @@ impl Scheme for QuaRot {
             let outputs = Box::new(Columns::new(width, 0, Integers::symmetric(bits)));
             Ok(Form { change, inputs: inputs(settings, width, 0, clip)?, outputs })
         })?;
-        Ok(Prepared::products(Cow::Owned(model), move |_, read| {
-            read(&mut rounded.products())?;
-            Ok(Vec::new())
-        }))
+        Ok(rounded.prepared(Cow::Owned(model)))
     }
 
     fn learns(&self, settings: &Settings) -> bool {

@@ -50,9 +50,6 @@ impl Scheme for Rtn {
             };
             Ok(Form { change: Change::None, inputs, outputs: Box::new(Columns::new(width, group, of_weights)) })
         })?;
-        Ok(Prepared::products(Cow::Borrowed(bench.model), move |_, read| {
-            read(&mut rounded.products())?;
-            Ok(Vec::new())
-        }))
+        Ok(rounded.prepared(Cow::Borrowed(bench.model)))
     }
 }

@@ -87,10 +87,7 @@ impl Scheme for SmoothQuant {
             };
             Ok(Form { change, inputs, outputs: Box::new(Columns::new(width, 0, Integers::symmetric(of_weights))) })
         })?;
-        Ok(Prepared::products(Cow::Borrowed(model), move |_, read| {
-            read(&mut rounded.products())?;
-            Ok(Vec::new())
-        }))
+        Ok(rounded.prepared(Cow::Borrowed(model)))
     }
 
     fn learns(&self, _: &Settings) -> bool {
