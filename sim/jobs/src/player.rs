@@ -17,7 +17,6 @@ mod end;
 mod facts;
 pub mod register;
 mod registers;
-
 mod state;
 mod wrong_bits;
 

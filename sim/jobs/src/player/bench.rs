@@ -14,8 +14,8 @@ use crate::timing::compare;
 
 /// The bench of an accelerator with its golden model; a vector is a job. After each job come
 /// [`CHANGED_JOBS`](super::CHANGED_JOBS) of one descriptor with a change. Then come every wrong bit and, after a reset,
-/// every register. Last come as many right chains with an ideal memory, which take as many cycles as the recurrence says. `draw` draws a chain of up to `most`
-/// descriptors for what the model remembers, and `timing` gives the recurrence for a memory's latency.
+/// every register. Last come as many right chains with an ideal memory, which take as many cycles as the recurrence says.
+/// `draw` draws a chain of up to `most` descriptors for what the model remembers, and `timing` gives the recurrence for a memory's latency.
 ///
 /// # Errors
 /// Parameters that the block refuses.

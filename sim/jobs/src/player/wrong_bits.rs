@@ -14,8 +14,8 @@ use crate::draft::Draft;
 
 /// Where the descriptor lies.
 const JOB: u64 = 0x1000;
-/// Cycles in which a refused job ends.
-const LONGEST: u64 = 1000;
+/// Cycles in which a refused job ends, though state may be emptied first.
+const LONGEST: u64 = 400_000;
 /// Words of the space of registers.
 const WORDS: u32 = 0x400;
 
@@ -27,24 +27,19 @@ impl<A: Accelerator + Clone> Player<A> {
     /// A mismatch, or a broken rule of the bus.
     pub(super) fn wrong_bits(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         self.plain_host(sim, run)?;
-        let limits = Limits { base: 0, limit: u64::MAX, max_descriptors: 1 };
+        let mut words = register::after_reset();
+        words.extend([
+            (register::STATUS, register::STICKY),
+            (register::IRQ_ENABLE, register::STICKY),
+            (register::JOB, JOB),
+        ]);
+        let max_descriptors = words[&register::MAX_DESCRIPTORS] as u32;
+        let limits = Limits { base: 0, limit: u64::MAX, max_descriptors };
         let mut bus = AxiMemory::new();
         for port in &self.ports {
             bus.serve(sim, port, &AxiConfig::ideal(1), run.seed())?;
         }
-        for (at, value) in [
-            (register::STATUS, register::STICKY),
-            (register::IRQ_ENABLE, register::STICKY),
-            (register::TIMEOUT, 0),
-            (register::BUS, 0x33),
-            (register::MAX_DESCRIPTORS, limits.max_descriptors.into()),
-            (register::JOB, JOB),
-            (register::JOB + 4, 0),
-            (register::WINDOW_BASE, 0),
-            (register::WINDOW_BASE + 4, 0),
-            (register::WINDOW_LIMIT, u64::MAX >> 32),
-            (register::WINDOW_LIMIT + 4, u64::MAX >> 32),
-        ] {
+        for (at, value) in words {
             self.store(sim, &mut bus, at, value)?;
         }
         for (bit, draft) in self.operations.least().flat_map(Draft::single_bits).collect::<Vec<_>>() {
@@ -73,8 +68,8 @@ impl<A: Accelerator + Clone> Player<A> {
         run.expect_equal(sim, "mem", "written by refused jobs", false, written)
     }
 
-    /// After a reset, reads every address, up and down: a register that never changes has its value, one that the host writes the
-    /// value after a reset, all others 0. Where there is no register, the answer is SLVERR and 0.
+    /// After a reset, reads every address, up and down: a register that never changes has its value, one that the host
+    /// writes the value after a reset, all others 0. Where there is no register, the answer is SLVERR and 0.
     ///
     /// # Errors
     /// A mismatch, or a broken rule of the bus.
