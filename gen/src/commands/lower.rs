@@ -7,6 +7,7 @@ use ::lower::layer::Layer;
 use ::lower::needs::{Asked, Room};
 use ::lower::pass::Rows;
 use ::lower::whole::{self, Recorder, Sizes};
+use golden::accelerators::cycles::Span;
 use host::Window;
 use models::decoder::residual::ahead_of_layers;
 use models::decoder::{Float, Matrix, Model, Tokenizer};
@@ -44,7 +45,7 @@ pub(super) struct Args {
     /// Folder for memory.bin, results.bin and layer.h, which may be there as another layer's
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// Draw when the engines work on each operation, as SVG: one picture for each pass
+    /// Draw when the engines work on each operation, as SVG: each pass has its part of the picture
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// The same as CSV: cycles in which each operation goes to its engine, begins and ends
@@ -118,12 +119,12 @@ fn timeline(title: String, named: &Accelerator, contents: &Contents, window: &Wi
         for job in &pass.jobs {
             let (cycles, spans) = clock.spans(job).map_err(failed)?;
             let before = of_pass.cycles;
-            of_pass.bars.extend(spans.iter().map(|span| Bar {
-                row: operations.iter().position(|one| one.number == u32::from(span.opcode)).unwrap_or_default(),
-                goes: before + span.goes,
-                begins: before + span.begins,
-                ends: before + span.ends,
-            }));
+            for Span { opcode, goes, begins, ends } in spans {
+                let row = operations.iter().position(|one| one.number == u32::from(opcode));
+                let row = row.ok_or_else(|| Failure::Check(format!("the design has no operation {opcode}")))?;
+                let [goes, begins, ends] = [goes, begins, ends].map(|cycle| before + cycle);
+                of_pass.bars.push(Bar { row, goes, begins, ends });
+            }
             of_pass.cycles += cycles;
         }
         jobs.push(of_pass);
