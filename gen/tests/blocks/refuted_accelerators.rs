@@ -66,9 +66,12 @@ fn faults_of_commands_and_codebooks_are_refuted() {
 #[test]
 fn faults_of_lists_and_importance_are_refuted() {
     let (list, importance) = (part("token_list"), part("importance_unit"));
-    let slots = part("recompute_slots");
+    let (slots, turns) = (part("recompute_slots"), part("array_turns"));
     let net = Fault::net;
     refute(vec![
+        turns("the array stays after its operation", Fault::operator("turn_q", "&", "|"), "one_user_has_it", 3),
+        turns("the second user has to wait for ever", net("turn_q", "1'b1"), "one_user_has_it", 3),
+        turns("an operation that has ended stays", net("leaves_i[0]", "1'b0"), "one_user_has_it", 4),
         list("the victim's row is lost", net("victim_row_q", "2'd0"), "list_is_read", 9),
         list("a token remains", net("after", "next"), "list_is_read", 11),
         list("moves end one early", net("at_end", "1'b1"), "takes_its_time", 8),

@@ -1,6 +1,6 @@
 //! Parts of accelerators that stand in no catalogue, and their proofs.
 
-use hdl::accelerators::kelle::{AttentionSpec, ImportanceUnit, KelleSpec, RecomputeSlots, TokenList};
+use hdl::accelerators::kelle::{ArrayTurns, AttentionSpec, ImportanceUnit, KelleSpec, RecomputeSlots, TokenList};
 use hdl::accelerators::kllm::{CodebookLoader, FactorRing, KllmSpec, TokenReader};
 use hdl::blocks::common::AxiSpec;
 use hdl::blocks::common::shell::{CommandList, OperationController};
@@ -59,6 +59,7 @@ pub fn all() -> Vec<Part> {
         Part { long: true, ..part(CodebookLoader { axi: axi(32), spec: spec(2, 1) }, 8, 8, true) },
         part(FactorRing { axi: axi(1024), spec: spec(2, 16) }, 11, 16, false),
         part(TokenReader { axi: axi(64), spec: spec(2, 1) }, 9, 14, false),
+        part(ArrayTurns {}, 8, 8, true),
         part(TokenList { spec: heads(2, 2) }, 8, 14, true),
         part(RecomputeSlots { spec: AttentionSpec { recompute: 2, ..heads(2, 2) } }, 10, 16, true),
         part(ImportanceUnit { spec: AttentionSpec { group: 2, ..heads(1, 3) } }, 12, 20, true),

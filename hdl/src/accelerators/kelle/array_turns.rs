@@ -43,5 +43,37 @@ impl Block for ArrayTurns {
         let turn = m.reg_init("turn_q", bit(), 0);
         turn.next(mux(first & second, turn.q, mux(first | second, first, turn.q)));
         m.connect(io.first_o, turn.q);
+        m.formal(|m| properties(m, io));
     }
+}
+
+/// Operations are counted from the ports alone.
+fn properties(m: &mut Module, io: &ArrayTurnsPorts) {
+    let bit_of = |m: &mut Module, name: &str| m.reg_init(name, bit(), 0);
+    m.comment("The environment: a user takes an operation when it has none, and gives the array back when it has it.");
+    let [takes, leaves] = [&io.takes_i, &io.leaves_i].map(|both| [both.at(0), both.at(1)]);
+    let has = ["formal_first_q", "formal_second_q"].map(|name| bit_of(m, name));
+    for (k, has) in has.iter().enumerate() {
+        has.next((takes[k] | (has.q & !leaves[k])) & !io.clear_i);
+        let own = if k == 0 { io.first_o } else { !io.first_o };
+        m.assume(&format!("takes_{k}_when_it_has_none"), !takes[k] | !has.q);
+        m.assume(&format!("leaves_{k}_what_it_has"), !leaves[k] | (has.q & own));
+    }
+    m.assume("one_takes", !(takes[0] & takes[1]));
+    let [first, second] = has.map(|has| has.q);
+
+    m.comment("The array is the user's whose operation was taken first.");
+    let before = bit_of(m, "formal_first_is_before_q");
+    let stays = mux(takes[1], first & !leaves[0], before.q);
+    before.next(mux(takes[0], !second | leaves[1], stays));
+    m.assert_always("in_the_order_of_the_chain", !(first & second) | io.first_o.eq(before.q));
+    m.assert_always("one_user_has_it", (first & second) | ((!first | io.first_o) & (!second | !io.first_o)));
+    let held = bit_of(m, "formal_held_q");
+    held.next((first | second) & !io.clear_i & !leaves[0] & !leaves[1]);
+    let owner = bit_of(m, "formal_owner_q");
+    owner.next(io.first_o);
+    m.assert_always("it_stays_until_it_is_given_back", !held.q | io.first_o.eq(owner.q));
+    let waited = bit_of(m, "formal_waited_q");
+    waited.next(first & second & leaves[0]);
+    m.cover("handed_over", waited.q & second & !io.first_o);
 }
