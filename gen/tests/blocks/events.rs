@@ -275,14 +275,38 @@ fn events_of_titanus_core() {
     context(&TitanusCore::configurations()[0], 12);
 }
 
-/// The same for all configurations.
+/// The same for all configurations of an accelerator.
 #[tag(full)]
 #[test]
 #[ignore = "models of minutes"]
-fn events_of_all_configurations() {
-    VectorTop::configurations().iter().for_each(|block| rows(block, 60));
-    TenderTop::configurations().iter().for_each(|block| products(block, 60));
-    KllmTop::configurations().iter().for_each(|block| indices(block, 60));
-    KelleTop::configurations().iter().for_each(|block| heads(block, 60));
-    TitanusCore::configurations().iter().for_each(|block| context(block, 60));
+fn events_of_each_vector_top() {
+    VectorTop::configurations().iter().for_each(|block| rows(block, 12));
+}
+
+#[tag(full)]
+#[test]
+#[ignore = "models of minutes"]
+fn events_of_each_tender_top() {
+    TenderTop::configurations().iter().for_each(|block| products(block, 12));
+}
+
+#[tag(full)]
+#[test]
+#[ignore = "models of minutes"]
+fn events_of_each_kllm_top() {
+    KllmTop::configurations().iter().for_each(|block| indices(block, 12));
+}
+
+#[tag(full)]
+#[test]
+#[ignore = "models of minutes"]
+fn events_of_each_kelle_top() {
+    KelleTop::configurations().iter().for_each(|block| heads(block, 8));
+}
+
+#[tag(full)]
+#[test]
+#[ignore = "models of minutes"]
+fn events_of_each_titanus_core() {
+    TitanusCore::configurations().iter().for_each(|block| context(block, 12));
 }
