@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::{BuildOptions, Coverage, Design, Difference, Error, Initial, Mismatch, Model, Result, Sim, Trace};
+use crate::{BuildOptions, Coverage, Design, Difference, Error, Initial, Mismatch, Model, Opt, Result, Sim, Trace};
 
 /// A testbench: drives one instance and compares it with the golden model.
 ///
@@ -88,9 +88,17 @@ pub fn run(bench: &dyn Bench, design: &Design, options: &RunOptions) -> Result<R
     }
 }
 
+/// Most vectors of a run whose model had better compile fast.
+const SHORT: u64 = 100;
+
+fn build(options: &RunOptions, trace: Trace, coverage: bool) -> BuildOptions {
+    let is_short = options.build.opt == Opt::default() && options.vectors <= SHORT;
+    let opt = if is_short { Opt::Short } else { options.build.opt };
+    BuildOptions { trace, coverage, opt, ..options.build.clone() }
+}
+
 fn run_once(bench: &dyn Bench, design: &Design, options: &RunOptions) -> Result<RunReport> {
-    let build = BuildOptions { trace: options.trace, coverage: options.coverage, ..options.build.clone() };
-    let model = Model::build(design, &build)?;
+    let model = Model::build(design, &build(options, options.trace, options.coverage))?;
     let mut sim = model.instance_with(Initial::Random(options.seed))?;
     let waveform = match options.trace {
         Trace::Off => None,
@@ -157,8 +165,8 @@ fn execute(bench: &dyn Bench, sim: &mut Sim, context: &mut Run) -> Result<()> {
 /// Repeats a failed run with waveforms. A problem here must not hide the failure itself, so it becomes a note.
 fn trace_failure(bench: &dyn Bench, design: &Design, options: &RunOptions, failure: &mut Mismatch) {
     let repeat = || -> Result<(PathBuf, Result<()>)> {
-        let build = BuildOptions { trace: Trace::Vcd, coverage: false, ..options.build.clone() };
-        let mut sim = Model::build(design, &build)?.instance_with(Initial::Random(options.seed))?;
+        let mut sim =
+            Model::build(design, &build(options, Trace::Vcd, false))?.instance_with(Initial::Random(options.seed))?;
         let path = wave_path(bench, options, Trace::Vcd)?;
         sim.open_trace_at(&path, failure.cycle.saturating_sub(TRACED_CYCLES))?;
         let result = execute(bench, &mut sim, &mut Run::new(bench.block(), bench.parameters(), options));

@@ -18,8 +18,10 @@ typedef u32 __attribute__((may_alias)) lane32;
 typedef u64 __attribute__((may_alias)) lane64;
 
 /* Functions with long loops, and others. */
-#define VECTORS __attribute__((noinline, optimize("O3")))
 #define PLAIN __attribute__((noinline))
+#ifndef VECTORS
+#define VECTORS __attribute__((noinline, optimize("O3")))
+#endif
 
 /* The low bits of a number, with copies of their sign above them. */
 #define SX32(x, w) ((i32)((u32)(x) << (32 - (w))) >> (32 - (w)))
