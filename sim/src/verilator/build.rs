@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::design::Design;
-use super::options::{BuildOptions, Trace};
+use super::options::{BuildOptions, Opt, Trace};
 use super::ports::{self, Member};
 use super::toolchain::{Key, Slot, Toolchain, check_compiled, compile_all, write};
 use crate::process::Tool;
@@ -133,11 +133,9 @@ fn compile(
     let members = ports::parse_header(design, &header)?;
     write_shim(design, &members, &objects)?;
     let units = write_units(&objects)?;
-    let compiler = toolchain.compiler(options).dir(&objects).arg("-c");
     let jobs = units.iter().map(|unit| {
-        let opt = if unit.slow { &["-O0"] } else { options.opt.flags() };
-        let prefix = toolchain.prefix(options, opt)?;
-        let call = compiler.clone().args(opt).arg("-include").arg(prefix);
+        let opt = if unit.slow { Opt::O0 } else { options.opt };
+        let call = toolchain.unit(options, opt.flags())?.dir(&objects).arg("-c");
         Ok(call.args([&unit.file, "-o", &format!("{}.o", unit.file)]))
     });
     compile_all(&design.top, jobs.collect::<Result<_>>()?)?;

@@ -8,9 +8,10 @@
 //! an entry lists the checksums of its files, which are compared before the entry is used. A damaged entry is built
 //! again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use crate::{Error, Result, files};
@@ -49,6 +50,21 @@ impl Cache {
             note_use(&path);
             path
         })
+    }
+
+    /// As [`Self::entry`], for entries that many models need: their checksums are compared once in a process.
+    pub(crate) fn shared(&self, kind: &str, key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+        static WHOLE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+        let known = || WHOLE.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = absolute(&self.root())?.join(kind).join(key);
+        // Another process may have removed it to make room.
+        if known().contains(&path) && path.join(SUMS).is_file() {
+            note_use(&path);
+            return Ok(path);
+        }
+        let path = self.entry(kind, key, build)?;
+        known().insert(path.clone());
+        Ok(path)
     }
 
     /// The finished folder for `key` in the section `kind`. If there is none yet, or it is damaged, `build` fills a
