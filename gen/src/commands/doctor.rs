@@ -21,7 +21,7 @@ const OPTIONAL: [&str; 6] = ["sbatch", "sta", "graywolf", "qrouter", "magic", "n
 /// Commands, or some of their options, and the tools that they need. Commands that need none are here too, since they
 /// always work.
 const COMMANDS: [(&str, &[&str]); 22] = [
-    ("list, info, gen, wave, render, report, clean, completions", &[]),
+    ("list, info, memories, gen, wave, render, report, clean, completions", &[]),
     ("lint", &["verilator", "iverilog", "yosys"]),
     ("sim", &["cc"]),
     ("sim --coverage, --verilog, --engine verilator", &["verilator", "g++", "ar"]),

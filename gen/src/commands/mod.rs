@@ -23,6 +23,7 @@ mod lint;
 mod list;
 #[cfg(feature = "standard")]
 mod lower;
+mod memories;
 #[cfg(feature = "standard")]
 mod model;
 mod mutate;
@@ -94,6 +95,8 @@ enum Command {
     Calibrate(calibrate::Args),
     /// Synthesise with Yosys: cells, flip-flops, AND nodes and levels, area
     Synth(synth::Args),
+    /// List a block's memories: which SRAM macros they take, their area and clock, and what stays in flip-flops
+    Memories(memories::Args),
     /// Build a block for an FPGA: lookup tables, flip-flops, multipliers, block RAMs, clock
     Fpga(fpga::Args),
     /// Place and route a block in cells of a library: area, wires, clock with wires, GDS, design rules, a picture
@@ -177,6 +180,7 @@ fn run(cli: Cli, catalogue: &Catalogue) -> Result<()> {
         #[cfg(feature = "standard")]
         Command::Calibrate(args) => calibrate::run(&args, catalogue),
         Command::Synth(args) => synth::run(&args, catalogue),
+        Command::Memories(args) => memories::run(&args, catalogue),
         Command::Fpga(args) => fpga::run(&args, catalogue),
         Command::Layout(args) => layout::run(&args, catalogue),
         Command::Energy(args) => energy::run(&args, catalogue),

@@ -29,7 +29,7 @@ fn file_by_file(text: &str) -> Sources {
 
 fn module(name: &str, instances: u64) -> ManifestModule {
     let (block, parameters, children) = (name.to_owned(), serde_json::Value::Null, BTreeMap::new());
-    ManifestModule { name: name.into(), block, parameters, instances, children, black_box: false }
+    ManifestModule { name: name.into(), block, parameters, instances, children, black_box: false, memories: vec![] }
 }
 
 fn manifest(modules: Vec<ManifestModule>) -> Manifest {

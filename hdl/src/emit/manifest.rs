@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::lang::ir::{Direction, ModuleIr};
+use crate::lang::ir::{Direction, MemoryIr, ModuleIr};
 use crate::lang::operation::Opcode;
 use crate::lang::{Design, RegisterMap, Timing};
 
@@ -73,6 +73,30 @@ pub struct ManifestModule {
     pub children: BTreeMap<String, u64>,
     /// True when synthesis knows its interface only; there may be a simulation model.
     pub black_box: bool,
+    /// Memories of the module itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memories: Vec<ManifestMemory>,
+}
+
+/// A memory of a module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestMemory {
+    /// Name in the module.
+    pub name: String,
+    /// Words.
+    pub words: u32,
+    /// Bits of a word.
+    pub bits: u32,
+    /// Bits that one bit of the write enable writes.
+    pub granule: u32,
+    /// Such memories in the module.
+    pub copies: u64,
+    /// Write ports.
+    pub writes: u32,
+    /// Read ports whose word comes with the next edge, as in an SRAM.
+    pub reads: u32,
+    /// Read ports whose word comes in the same cycle.
+    pub reads_at_once: u32,
 }
 
 pub(super) fn of(design: &Design) -> Manifest {
@@ -109,6 +133,20 @@ fn port(module: &ModuleIr, position: usize) -> ManifestPort {
     }
 }
 
+fn memory(module: &ModuleIr, memory: &MemoryIr) -> ManifestMemory {
+    let at_once = memory.reads.iter().filter(|read| read.enable.is_none()).count() as u32;
+    ManifestMemory {
+        name: memory.name.clone(),
+        words: memory.depth,
+        bits: memory.width,
+        granule: memory.granule,
+        copies: module.loops(memory.scope).iter().map(|l| u64::from(l.1)).product(),
+        writes: memory.writes.len() as u32,
+        reads: memory.reads.len() as u32 - at_once,
+        reads_at_once: at_once,
+    }
+}
+
 fn modules(design: &Design) -> Vec<ManifestModule> {
     let mut placed: BTreeMap<&str, u64> = BTreeMap::from([(design.top_name(), 1)]);
     let mut list = Vec::new();
@@ -131,6 +169,7 @@ fn modules(design: &Design) -> Vec<ManifestModule> {
                 .external
                 .as_ref()
                 .is_some_and(|external| external.source.as_ref().is_none_or(|text| text.contains("(* blackbox *)"))),
+            memories: module.memories.iter().map(|memory| self::memory(module, memory)).collect(),
         });
     }
     list.reverse();

@@ -6,7 +6,7 @@ mod native;
 pub(crate) mod verilog;
 
 pub use backend::{Backend, PrintModule};
-pub use manifest::{Manifest, ManifestModule, ManifestPort};
+pub use manifest::{Manifest, ManifestMemory, ManifestModule, ManifestPort};
 pub use native::{Observed, ObservedNet, ObservedValue};
 pub use verilog::Verilog;
 

@@ -245,6 +245,7 @@ mod tests {
             instances,
             children,
             black_box: false,
+            memories: Vec::new(),
         };
         let mut modules = vec![module("leaf".into(), "leaf", 3 * counts[0], BTreeMap::new())];
         let mut children = BTreeMap::new();
