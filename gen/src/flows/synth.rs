@@ -7,8 +7,8 @@
 //!   synchronous resets are logic in front of it and count;
 //! - area and delay: `dfflibmap; abc -liberty; stat -liberty` on the same gates, in the unit of the library. The delay
 //!   is ABC's estimate of the longest path between registers and ports, after buffering and sizing. It sums pin-to-pin
-//!   delays. Every output has a load of 10 fF, and the library's weakest buffer drives the inputs. Wires, set-up and
-//!   clock-to-output times are not included.
+//!   delays. Every output has a load of 10 fF, and the library's weakest buffer drives the inputs, unless a profile says
+//!   otherwise. Wires, set-up and clock-to-output times are not included.
 //!
 //! Memories are mapped to flip-flops, and their bits are counted apart. An option leaves out modules with a memory and
 //! counts only their bits. Black boxes count as cells of their own.

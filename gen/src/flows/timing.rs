@@ -119,5 +119,5 @@ fn script(question: &Question<'_>, library: &Library) -> String {
     if let Some(driver) = &library.driver {
         text += &format!("set_driving_cell -lib_cell {{{driver}}} [all_inputs]\n");
     }
-    text + &format!("set_load 10 [all_outputs]\n{WORST}")
+    text + &format!("set_load {:.3} [all_outputs]\n{WORST}", library.load)
 }

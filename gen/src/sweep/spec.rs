@@ -219,8 +219,7 @@ impl Spec {
         let mut options = file.options.checked(&stages).map_err(blame)?;
         // A library is looked for beside the file that names it.
         for library in &mut options.liberty {
-            let is_name = crate::flows::liberty::NAMED.iter().any(|name| library == Path::new(name));
-            if !is_name {
+            if !crate::flows::liberty::is_name(library) {
                 *library = path.parent().unwrap_or(Path::new("")).join(&*library);
             }
         }

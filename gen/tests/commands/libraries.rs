@@ -156,3 +156,37 @@ fn an_expression_without_quotes() {
         "{text}"
     );
 }
+
+/// A profile quotes the expression, names the driver, and leaves cells out.
+#[test]
+fn profiles() {
+    let folder = parts();
+    let file = |name: &str| folder.path().join(name);
+    let write = |name: &str, text: &str| {
+        fs::write(file(name), text).unwrap();
+        file(name)
+    };
+    let text = fs::read_to_string(file("whole.lib")).unwrap();
+    let bare = text.replace("next_state : \"J\"; }", "next_state : \"J\";\n        clear : !C ;\n }");
+    let quoted = write("quoted.lib", &bare.replace("!C ;", "\"!C\" ;"));
+    write("bare.lib", &bare);
+    let replace = "[[replace]]\nfrom = \"clear : !C ;\"\nto = 'clear : \"!C\" ;'\n";
+    let profile = write("mine.toml", &format!("files = [\"bare.lib\"]\n{replace}"));
+    let expected = run(STATE, vec![quoted.clone()]).unwrap();
+    assert_eq!(run(STATE, vec![profile]).unwrap().mapped, expected.mapped);
+
+    let library = liberty::open(&[&quoted]).unwrap();
+    let driver = library.driver.unwrap();
+    let heavy = write("heavy.toml", &format!("driver = \"{driver}\"\nload = 500\n"));
+    let delay = |report: Report| report.mapped.unwrap().delay_ps.unwrap();
+    let [light, slow] =
+        [vec![quoted.clone()], vec![heavy, quoted.clone()]].map(|list| delay(run(LOGIC, list).unwrap()));
+    assert!(slow > light, "{slow} ps with a large load, {light} ps with a small one");
+
+    let without = write("without.toml", &format!("dont_use = [\"{driver}\"]\n"));
+    assert_ne!(liberty::open(&[&without, &quoted]).unwrap().driver.as_deref(), Some(driver.as_str()));
+    let error = usage(run(LOGIC, vec!["nangate45".into(), quoted.clone()]));
+    assert!(error.contains("no cell BUF_X1, which its profile names as the driver"), "{error}");
+    let [one, other] = [vec![quoted.clone()], vec![without, quoted]].map(|list| liberty::fingerprint(&list).unwrap());
+    assert_ne!(one, other, "results with a profile are others");
+}

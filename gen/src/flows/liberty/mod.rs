@@ -20,6 +20,7 @@ mod join;
 mod models;
 mod parser;
 mod place;
+mod profile;
 mod read;
 mod tables;
 mod units;
@@ -28,6 +29,7 @@ pub use ast::{Attribute, Group};
 pub use function::Function;
 pub use models::models;
 pub use parser::parse;
+pub use profile::PROFILES;
 pub use tables::{Templates, words};
 pub use units::unit;
 
@@ -44,7 +46,7 @@ use crate::flows::workspace::Workspace;
 pub const NAMED: [&str; 3] = ["osu018", "osu035", "osu050"];
 
 /// The facts about a library that synthesis needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Library {
     /// The files: one, or several that make a library together.
     pub files: Vec<PathBuf>,
@@ -53,28 +55,48 @@ pub struct Library {
     /// Name in the file.
     pub name: String,
     /// The cell that drives the inputs of the design: the weakest buffer, or the weakest inverter where there is no
-    /// buffer.
+    /// buffer; or the profile's.
     pub driver: Option<String>,
+    /// The load of each output, in femtofarads.
+    pub load: f64,
     /// The cells that keep a state.
     pub sequential: BTreeSet<String>,
 }
 
-/// Finds and reads a library by name or path: files that gzip packed too, and several that make a library together.
+/// The load of an output where no profile says another one.
+const LOAD: f64 = 10.0;
+
+/// Whether a word stands for a library or for a profile, and not for a file.
+#[must_use]
+pub fn is_name(word: &Path) -> bool {
+    NAMED.iter().chain(&PROFILES).any(|name| word == Path::new(name))
+}
+
+/// Finds and reads a library by name or path: files that gzip packed too, and several that make a library together. A
+/// profile among them, by its name or as a TOML file, says what else holds.
 ///
 /// # Errors
 /// A package that is not installed; a file that cannot be read or is no Liberty file; damage to a number that results
 /// depend on; files that do not belong together.
 pub fn open<P: AsRef<Path>>(library: &[P]) -> Result<Library> {
-    let files = library.iter().map(|file| locate(file.as_ref())).collect::<Result<Vec<_>>>()?;
+    let list: Vec<PathBuf> = library.iter().map(|file| file.as_ref().to_owned()).collect();
+    let (profile, _, files) = profile::split(&list)?;
+    let files = files.iter().map(|file| locate(file)).collect::<Result<Vec<_>>>()?;
     let read = |path: &PathBuf| {
-        let text = read::read(path)?;
+        let text = profile.readable(read::read(path)?);
         check::check(&text).map_err(|what| Failure::Usage(format!("{}: {what}", path.display())))?;
         Ok((path.clone(), text))
     };
     let mut texts = files.iter().map(read).collect::<Result<Vec<_>>>()?;
     let text = if let [_] = texts[..] { texts.remove(0).1 } else { join::join(&texts)? };
-    let found = scan(&text).map_err(|what| Failure::Usage(format!("{}: {what}", show(&files))))?;
-    Ok(Library { files, text, ..found })
+    let wrong = |what| Failure::Usage(format!("{}: {what}", show(&files)));
+    let text = profile.used(text).map_err(wrong)?;
+    let found = scan(&text).map_err(wrong)?;
+    if let Some(driver) = profile.driver.as_ref().filter(|driver| !found.cells.contains(*driver)) {
+        return Err(wrong(format!("it has no cell {driver}, which its profile names as the driver")));
+    }
+    let (driver, load) = (profile.driver.or(found.driver), profile.load.unwrap_or(LOAD));
+    Ok(Library { name: found.name, sequential: found.sequential, files, text, driver, load })
 }
 
 /// `a.lib and b.lib`, for messages.
@@ -104,7 +126,9 @@ impl Library {
 /// As [`open`].
 pub fn fingerprint(library: &[PathBuf]) -> Result<String> {
     let mut hasher = blake3::Hasher::new();
-    for file in library {
+    let (_, profile, files) = profile::split(library)?;
+    hasher.update(&profile);
+    for file in &files {
         let path = locate(file)?;
         let bytes = fs::read(&path).map_err(|e| Failure::file("read", &path, &e))?;
         hasher.update(&(bytes.len() as u64).to_le_bytes()).update(&bytes);
@@ -129,7 +153,7 @@ fn locate(library: &Path) -> Result<PathBuf> {
     let path = fs::canonicalize(library).map_err(|e| {
         let mut text = format!("cannot read {}: {e}", library.display());
         if library.components().count() == 1 && library.extension().is_none() {
-            text += &format!("; the libraries with a name are {}", NAMED.join(", "));
+            text += &format!("; the libraries with a name are {}, profiles {}", NAMED.join(", "), PROFILES.join(", "));
         }
         Failure::Usage(text)
     })?;
@@ -140,8 +164,15 @@ fn locate(library: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// The contents of a file; the caller fills in its path.
-fn scan(text: &str) -> std::result::Result<Library, String> {
+/// What the text of a library says.
+struct Found {
+    name: String,
+    cells: BTreeSet<String>,
+    driver: Option<String>,
+    sequential: BTreeSet<String>,
+}
+
+fn scan(text: &str) -> std::result::Result<Found, String> {
     let library = parse(text)?;
     let mut sequential = BTreeSet::new();
     let mut drivers = Vec::new();
@@ -153,10 +184,9 @@ fn scan(text: &str) -> std::result::Result<Library, String> {
         }
     }
     let weakest = drivers.into_iter().min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(b.2)));
-    Ok(Library {
-        files: Vec::new(),
-        text: String::new(),
+    Ok(Found {
         name: library.name().to_owned(),
+        cells: library.all("cell").map(|cell| cell.name().to_owned()).collect(),
         driver: weakest.map(|(_, _, name)| name.to_owned()),
         sequential,
     })

@@ -152,7 +152,7 @@ fn run(
 pub(super) fn constrain(library: &Library, work: &Workspace) -> Result<()> {
     library.put(work)?;
     let driver = library.driver.iter().map(|cell| format!("set_driving_cell {cell}\n")).collect::<String>();
-    work.write("constraints", &(driver + "set_load 10.0\n"))
+    work.write("constraints", &(driver + &format!("set_load {:.3}\n", library.load)))
 }
 
 /// From generic gates to cells of a library. Yosys would put the name of the folder before a relative name for ABC, and
