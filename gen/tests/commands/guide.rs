@@ -62,6 +62,16 @@ fn your_own_model() {
     assert!(reader.commands >= 8 && reader.files >= 2, "{} commands, {} files", reader.commands, reader.files);
 }
 
+/// The reader's copy of a table of energies is a link.
+#[test]
+fn compare() {
+    let folder = in_folder(&[]);
+    let energies = in_repository("sweeps/compare/energy/kelle.toml");
+    std::os::unix::fs::symlink(energies, folder.path().join("energy.toml")).unwrap();
+    let reader = Reader::of("docs/guide/07-compare.md", folder.path()).follow();
+    assert!(reader.commands >= 4 && reader.files >= 2, "{} commands, {} files", reader.commands, reader.files);
+}
+
 /// The page reads models and texts of the repository.
 #[test]
 fn calibrations() {
