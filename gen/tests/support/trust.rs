@@ -29,7 +29,7 @@ pub const BELOW: &[(&str, f64, &str)] = &[
     ("dense_sparse_product", 0.98, "two mutants of its parts of which no proof decides"),
     ("fp16_mac", 0.97, "the leading one after a multiplier, whose proofs do not end in time"),
     ("dcim_linear", 0.97, "the top bits of partial sums, of which no proof decides"),
-    ("softmax", 0.87, "low bits of products and sums, which only a tie of the last rounding shows"),
+    ("softmax", 0.98, "two bits of a share's product, of which no proof decides"),
     ("cache_reader", 0.98, "high bits of the counter of blocks, which need 2^11 and 2^17 blocks"),
     ("cache_writer", 0.98, "high bits of the numbers of blocks, which need 2^22 blocks, and a bit that a mask hides"),
     ("kv_compressor", 0.96, "bits that a mask hides, and high bits of counters: no proof decides"),
