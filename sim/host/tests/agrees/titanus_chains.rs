@@ -117,10 +117,13 @@ proptest! {
         let mut memory = SparseMemory::new();
         memory.store(image.address, &image.bytes);
         let limits = Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors: 16 };
+        let report = golden.clone().run(limits, image.address, &mut memory.clone());
         let expected = independence(&golden, limits, image.address, &mut memory);
         let expected: Vec<u8> = expected.into_iter().map(|(_, [n, early])| n | early << 3).collect();
         let said: Vec<u8> = image.bytes.chunks(128).map(|descriptor| descriptor[6] >> 1).collect();
-        // A damaged area ends the chain.
-        prop_assert_eq!(&said[..expected.len()], expected);
+        // A damaged area ends the chain, and nobody knows what that operation would have written.
+        let good = report.executed.iter().filter(|executed| executed.codes.is_empty()).count();
+        prop_assert!(good > 0, "the context");
+        prop_assert_eq!(&said[..good], &expected[..good]);
     }
 }
