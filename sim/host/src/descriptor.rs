@@ -14,6 +14,8 @@ pub struct Descriptor {
     used: Option<Vec<Used>>,
     /// State of the accelerator that it uses, by numbers that the accelerator gives.
     state: Option<RangeInclusive<u64>>,
+    /// State that operations of several engines use, the same way.
+    shared: Vec<Used>,
 }
 
 impl PartialEq for Descriptor {
@@ -31,7 +33,7 @@ impl Descriptor {
     /// A descriptor with an opcode, and 0 in all fields of the operation.
     #[must_use]
     pub fn new(opcode: u8) -> Self {
-        let mut new = Self { bytes: [0; Self::BYTES], used: None, state: None };
+        let mut new = Self::from_bytes([0; Self::BYTES]);
         new.set(header::MAGIC, header::MAGIC_VALUE.into());
         new.set(header::VERSION, header::VERSION_VALUE.into());
         new.set(header::OPCODE, opcode.into());
@@ -41,7 +43,7 @@ impl Descriptor {
     /// A descriptor from memory, right or not.
     #[must_use]
     pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
-        Self { bytes, used: None, state: None }
+        Self { bytes, used: None, state: None, shared: Vec::new() }
     }
 
     /// The bytes in memory.
@@ -89,6 +91,12 @@ impl Descriptor {
         Self { state: Some(parts), ..self }
     }
 
+    /// The same descriptor, which uses these parts of the accelerator's state. Operations of several engines use such state.
+    #[must_use]
+    pub(crate) fn sharing(self, shared: Vec<Used>) -> Self {
+        Self { shared, ..self }
+    }
+
     /// Whether the order of two operations does not matter: they [may overlap](Self::may_overlap), and do not use the same
     /// state of the accelerator.
     #[must_use]
@@ -101,12 +109,16 @@ impl Descriptor {
     }
 
     /// Whether two operations may be in flight at the same time: neither writes what the other one reads or writes. State of
-    /// the accelerator does not count, since an engine does its operations one after the other. False where all that one
-    /// of them uses is not known, such as for a descriptor from memory.
+    /// the accelerator counts only where operations of several engines use it, since an engine does its operations one
+    /// after the other. False where all that one of them uses is not known, such as for a descriptor from memory.
     #[must_use]
     pub fn may_overlap(&self, other: &Self) -> bool {
         let (Some(these), Some(those)) = (&self.used, &other.used) else { return false };
-        these.iter().all(|this| those.iter().all(|that| !(this.is_written || that.is_written) || this.is_apart(that)))
+        let apart = |these: &[Used], those: &[Used]| {
+            let meets = |this: &Used, that: &Used| (this.is_written || that.is_written) && !this.is_apart(that);
+            !these.iter().any(|this| those.iter().any(|that| meets(this, that)))
+        };
+        apart(these, those) && apart(&self.shared, &other.shared)
     }
 
     /// Whether an operation reads something early, and the other one writes none of it; false as for

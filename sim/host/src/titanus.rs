@@ -11,6 +11,7 @@ mod job;
 /// compares it with the hardware. Registers that show parameters have the values of that configuration.
 #[path = "generated/titanus_core.rs"]
 pub mod registers;
+mod shared;
 
 pub use caps::{Caps, Counts, Damage, Overflow};
 pub use check::check;

@@ -1,7 +1,7 @@
 //! An accelerator in its shell, between a host and a memory. Jobs are right or wrong; buses stall, answer with errors
 //! or not at all. Starts come while busy, and soft resets at any moment.
 
-use golden::accelerators::job::{Accelerator, Operation, Report, run as run_golden};
+use golden::accelerators::job::{Accelerator, Executed, Operation, Report, run as run_golden};
 use golden::accelerators::memory::BusError as GoldenError;
 use rand::RngExt;
 use sim::bus::{Access, AxiMemory, BusError, Place, Response, Silence};
@@ -99,7 +99,8 @@ impl<A: Accelerator + Clone> Player<A> {
             Disturbance::SoftReset(after) => {
                 self.soft_reset(sim, run, &mut bus, after)?;
                 // Bytes that the operations of the job cannot have changed stay.
-                if report.is_certain() && before.dropped(&report.executed) {
+                let stays = |operations: &[Executed<A::Operation>]| operations.is_empty() || before.dropped(operations);
+                if report.is_certain() && before.dropped(&report.executed) && stays(&report.perhaps) {
                     self.golden = before;
                 }
             }

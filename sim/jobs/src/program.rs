@@ -1,7 +1,10 @@
 //! Random jobs: chains of descriptors, right and wrong, and the memory that they work on.
 
+use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 
+use golden::accelerators::job::{Accelerator, independence};
+use golden::accelerators::memory::SparseMemory;
 use golden::common::shell::job_controller::Limits;
 use hdl::lang::operation::HEADER_BYTES;
 use rand::RngExt;
@@ -229,6 +232,27 @@ impl Program {
                 let to = at[rng.random_range(0..at.len())];
                 bytes[8..16].copy_from_slice(&to.to_le_bytes());
             }
+        }
+    }
+
+    /// Descriptors say of how many operations right before them they are independent: the largest number that is true, or
+    /// one that is smaller. Most drawn numbers are wrong where operations use the same state of an accelerator. `model`
+    /// stands as before the job, and does it.
+    pub fn order(&mut self, rng: &mut StimulusRng, model: &impl Accelerator) {
+        let mut memory = SparseMemory::new();
+        memory.store(self.base, &self.image);
+        // A loop comes to a descriptor several times.
+        let mut least = BTreeMap::new();
+        for (address, [independent, _]) in independence(model, self.limits, self.job, &mut memory) {
+            let number = least.entry(address).or_insert(independent);
+            *number = independent.min(*number);
+        }
+        for (address, independent) in least {
+            let flags = address.wrapping_sub(self.base).wrapping_add(6) as usize;
+            let Some(flags) = self.image.get_mut(flags) else { continue };
+            let said = *flags >> 1 & 7;
+            let says = if rng.random() { independent } else { said.min(independent) };
+            *flags = *flags & !0xe | says << 1;
         }
     }
 

@@ -7,6 +7,7 @@ use golden::accelerators::memory::SparseMemory;
 use golden::tender::granularity::relative_error;
 use hdl::accelerators::kelle::KelleTop;
 use hdl::accelerators::kllm::KllmTop;
+use hdl::accelerators::titanus::TitanusCore;
 use hdl::accelerators::top::TopParameters;
 use hdl::lang::CatalogBlock;
 use host::kllm::Bits;
@@ -27,6 +28,7 @@ use testbenches::accelerators::kelle::timing;
 use testbenches::accelerators::kllm::layer::decoding::OnKllm;
 use testbenches::accelerators::kllm::real::with_orizuru;
 use testbenches::accelerators::titanus::layer::decoding::{COMPRESSION, OnTitanus};
+use testbenches::accelerators::titanus::small_layer_core;
 
 const WINDOW: Window = Window { base: 0x1_0000, limit: 0x1fff_ffff, address_width: 40 };
 /// One key head that three query heads share.
@@ -170,6 +172,17 @@ fn linear_layers_and_attention_overlap() {
     overlap(|overlaps| {
         let block = KelleTop { overlaps, ..timing::patient(kelle_block(8, 1, 8)) };
         played(&block, &OnKelle::new(block.clone(), 3).unwrap(), &of)
+    });
+}
+
+/// On Titanus: loads beside the first products, softmax of a head beside products of other heads.
+#[test]
+fn loads_rows_the_cache_and_products_overlap() {
+    let of = drawn();
+    overlap(|overlaps| {
+        let core = small_layer_core();
+        let block = TitanusCore { bus: TopParameters { overlaps, ports: 2, ..core.bus.clone() }, ..core };
+        played(&block, &OnTitanus::new(block.clone(), COMPRESSION).unwrap(), &of)
     });
 }
 

@@ -43,6 +43,16 @@ fn cycles_of_jobs_all() {
     }
 }
 
+/// Thousands of chains whose operations overlap: results, errors, resets; and cycles of thousands that are right.
+#[tag(full)]
+#[test]
+#[ignore = "minutes: six thousand chains"]
+fn thousands_of_chains_overlap() {
+    let block = KelleTop::configurations().into_iter().find(|block| block.overlaps).unwrap();
+    run(&block, bench, &options(4000)).unwrap_or_else(|e| panic!("{e:#}"));
+    run(&timing::patient(block), timing::bench, &options(2000)).unwrap_or_else(|e| panic!("{e:#}"));
+}
+
 const WINDOW: Window = Window { base: 0x1_0000, limit: 0x1_ffff, address_width: 40 };
 const TOKENS: u32 = 3;
 

@@ -77,6 +77,16 @@ fn cycles_of_jobs_all() {
     }
 }
 
+/// Thousands of chains whose operations overlap: results, errors, resets; and cycles of thousands that are right.
+#[tag(full)]
+#[test]
+#[ignore = "minutes: six thousand chains"]
+fn thousands_of_chains_overlap() {
+    let block = KllmTop::configurations().into_iter().find(|block| block.bus.overlaps).unwrap();
+    run(&block, bench, &options(4000)).unwrap_or_else(|e| panic!("{e:#}"));
+    run(&block, timing::bench, &options(2000)).unwrap_or_else(|e| panic!("{e:#}"));
+}
+
 /// The smallest configuration.
 fn with_quantizer() -> KllmTop {
     KllmTop::configurations().swap_remove(0)

@@ -119,6 +119,15 @@ fn cycles_of_operations_that_overlap() {
     }
 }
 
+/// Thousands of chains: results, errors, resets; and cycles of thousands that are right.
+#[tag(full)]
+#[test]
+#[ignore = "minutes: six thousand chains"]
+fn thousands_of_chains_overlap() {
+    run(&side_by_side(3), bench, &options(4000)).unwrap_or_else(|e| panic!("{e:#}"));
+    run(&side_by_side(3), timing::bench, &options(2000)).unwrap_or_else(|e| panic!("{e:#}"));
+}
+
 /// Two operations that are independent of each other take hardly more time than the longer one. `independence` finds
 /// that they are, and the chain with its numbers gives the same results.
 #[test]

@@ -21,9 +21,6 @@ pub(super) const APPEND: u32 = 4;
 /// Number of the operation that restores.
 pub(super) const RESTORE: u32 = 5;
 
-/// Read DMAs: keys or an area, values.
-const READERS: u32 = 2;
-
 parameters! {
     /// Elaboration parameters.
     pub struct CacheEngine {
@@ -33,6 +30,8 @@ parameters! {
         dma: DmaSpec = DmaSpec::default();
         /// The accelerator.
         spec: TitanusSpec = TitanusSpec::default();
+        /// Operations overlap: this one waits for what it depends on. Others read the context meanwhile.
+        overlaps: bool = false, tag "overlaps";
     }
     rules = |p, rules| {
         p.dma.demand_row(rules, p.spec.most_bytes());
@@ -47,6 +46,9 @@ parameters! {
 }
 
 impl CacheEngine {
+    /// Read DMAs: keys or an area, values.
+    pub const READERS: u32 = 2;
+
     /// The descriptor of an append.
     #[must_use]
     pub fn append(&self) -> AppendOperation {
@@ -60,7 +62,11 @@ impl CacheEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController { operands: 4, ..OperationController::of(&self.axi, &self.dma, READERS) }
+        OperationController {
+            operands: 4,
+            waits: self.overlaps,
+            ..OperationController::of(&self.axi, &self.dma, Self::READERS)
+        }
     }
 
     fn tiles(&self) -> TokenTiles {
@@ -88,7 +94,8 @@ ports! {
         shell: Group<EnginePorts, EngineSpec> = EngineSpec::of(p.controller(), 1),
         /// A job begins: damage is forgotten.
         began_i: In = bit(),
-        /// Tokens of the context.
+        /// Tokens of the context. Where operations overlap, as they will be when the operation in hand has ended well; it
+        /// is right then.
         context_tokens_o: Out = uint(TOKENS),
         /// Reads the context.
         read_i: In = bit(),

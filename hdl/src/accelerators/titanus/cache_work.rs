@@ -107,15 +107,16 @@ pub(super) struct Course {
     pub asked: Signal,
     /// Blocks of it in memory.
     pub blocks: Signal,
-    /// The operation ends well.
-    pub good: Signal,
+    /// The operation ends well. None where operations overlap: nobody waits for it.
+    pub good: Option<Signal>,
     /// A stream is damaged; an area is full.
     pub damaged: Signal,
     pub full: Signal,
 }
 
 impl CacheEngine {
-    /// What the tables of fields cannot say: sizes that depend on the open sequence and on the context.
+    /// What the tables of fields cannot say: sizes that depend on the open sequence and on the context. Returns how many
+    /// tokens there are after an append.
     pub(super) fn refuse(
         &self,
         m: &mut Module,
@@ -123,7 +124,7 @@ impl CacheEngine {
         restore: &RestoreOperationPorts,
         sequence: &Sequence<'_>,
         controller: &OperationControllerPorts,
-    ) {
+    ) -> Signal {
         let (append, writer) = (work.append, sequence.writer);
         let both = m.wire("tokens_then", append.tokens + append.position);
         let goes_on = append.position.any();
@@ -139,6 +140,7 @@ impl CacheEngine {
         let wrong_size = m.wire("wrong_size", mux(work.restores, of_restore, of_append));
         let decoder = restore.decoder.or(work.restores, append.decoder);
         controller.refuse(m, &decoder, bit().lit(0), wrong_size);
+        both
     }
 
     /// Rows, then areas; of a restore areas, then rows. Commands are for rows of both sides, or for an area and rows of
@@ -207,7 +209,7 @@ impl CacheEngine {
         m.comment("The end.");
         let append_settled = m.wire("append_settled", !work.restores & !sequence.starting & sequence.settled);
         let appended = m.wire("appended", controller.runs_o & append_settled & done);
-        let restored = m.wire("restored", over & values.q);
+        let restored = (!self.overlaps).then(|| m.wire("restored", over & values.q));
         let any_full = sequence.full[0] | sequence.full[1];
         let overflow = m.wire("overflow", (writer.overflow_k_o | writer.overflow_v_o) & work.append.exact);
         let ends = [(any_full, job_error::FIELD), (overflow, job_error::OVERFLOW)];
@@ -221,12 +223,12 @@ impl CacheEngine {
             ..controller.own()
         }
         .connect(m, controller);
-        let good = (appended & !any_full & !overflow) | restored;
+        let good = restored.map(|restored| (appended & !any_full & !overflow) | restored);
         Course {
             values: values.q,
             asked,
             blocks,
-            good: m.wire("ends_well", good & !controller.failed_o),
+            good: good.map(|good| m.wire("ends_well", good & !controller.failed_o)),
             damaged,
             full: m.wire("full", appended & any_full),
         }

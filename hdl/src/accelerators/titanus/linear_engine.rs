@@ -1,5 +1,5 @@
 //! The engine for loads and products, between the shell's streams: controller, loader, store, context products,
-//! results.
+//! results. Where operations overlap, it has products only.
 
 mod hardware;
 
@@ -15,7 +15,10 @@ use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::blocks::common::shell::OperationController;
 use crate::blocks::common::stream::StreamWidthConverter;
 use crate::blocks::titanus::cache_writer::TOKENS;
-use crate::lang::{Group, In, InArray, Out, OutBundle, bit, parameters, ports, sint, uint};
+use crate::lang::{
+    Group, In, InArray, InArrayOption, InOption, Out, OutBundle, OutOption, bit, index_width, parameters, ports, sint,
+    uint,
+};
 
 /// Number of the operation that loads; the other one multiplies.
 pub(super) const LOAD: u32 = 1;
@@ -32,6 +35,8 @@ parameters! {
         dma: DmaSpec = DmaSpec::default();
         /// The accelerator.
         spec: TitanusSpec = TitanusSpec::default();
+        /// Operations overlap: loads have an engine of their own, and a product waits for what it depends on.
+        overlaps: bool = false, tag "overlaps";
     }
     rules = |p, rules| {
         p.dma.demand_row(rules, p.spec.most_bytes());
@@ -46,6 +51,9 @@ parameters! {
 }
 
 impl LinearEngine {
+    /// Rows of weights, of constants or of x.
+    pub const READERS: u32 = 1;
+
     /// The descriptor of a load.
     #[must_use]
     pub fn load(&self) -> LoadOperation {
@@ -59,7 +67,7 @@ impl LinearEngine {
     }
 
     fn controller(&self) -> OperationController {
-        OperationController::of(&self.axi, &self.dma, 1)
+        OperationController { waits: self.overlaps, ..OperationController::of(&self.axi, &self.dma, Self::READERS) }
     }
 
     fn loader(&self) -> WeightLoader {
@@ -115,7 +123,25 @@ ports! {
         multiplications_o: Out = p.spec.engine().skipped(),
         /// Skipped multiplications among them.
         skipped_o: Out = p.spec.engine().skipped(),
-        /// Tokens of the context; steady while an operation is in hand.
+        /// Where operations overlap: weights, an input of the matrix at a time, from the engine for loads.
+        weights_valid_i: InOption = bit().when(p.overlaps),
+        /// They are taken.
+        weights_ready_o: OutOption = bit().when(p.overlaps),
+        /// Which input.
+        weights_row_i: InOption = uint(index_width(p.spec.inputs().into())).when(p.overlaps),
+        /// Which column of macros.
+        weights_column_i: InOption = uint(index_width(p.spec.store.columns.into())).when(p.overlaps),
+        /// A weight for each output of a macro.
+        weights_i: InArrayOption = p.overlaps.then(|| sint(8).array(p.spec.store.tile.cells.outputs)),
+        /// Where operations overlap: a constant comes from the engine for loads.
+        constant_valid_i: InOption = bit().when(p.overlaps),
+        /// Its number.
+        constant_index_i: InOption = p.spec.constant().when(p.overlaps),
+        /// Its scale.
+        constant_scale_i: InOption = uint(32).when(p.overlaps),
+        /// Its bias.
+        constant_bias_i: InOption = sint(32).when(p.overlaps),
+        /// Tokens of the context, as the operations before leave them. Read when an operation is checked.
         context_tokens_i: In = uint(TOKENS),
         /// The context is read.
         read_o: Out = bit(),

@@ -112,7 +112,10 @@ impl CatalogBlock for TitanusChain {
         };
         vec![
             Self { cores: 2, core: core.clone() },
-            Self { cores: 3, core: TitanusCore { bus: TopParameters { ports: 2, ..core.bus.clone() }, ..core } },
+            Self {
+                cores: 3,
+                core: TitanusCore { bus: TopParameters { ports: 2, overlaps: true, ..core.bus.clone() }, ..core },
+            },
         ]
     }
 }

@@ -1,7 +1,8 @@
 //! The Titanus core: registers, shell, engines.
 
 use super::cache_engine::{APPEND, CacheEngine, RESTORE};
-use super::linear_engine::{LOAD, LinearEngine, MULTIPLY};
+use super::linear_engine::{LOAD, LinearEngine, LinearEnginePorts, MULTIPLY};
+use super::load_engine::{LoadEngine, LoadEnginePorts};
 use super::titanus_registers::{TitanusCaps, TitanusFields, VECTOR as VECTOR_CAPS};
 use super::titanus_spec::TitanusSpec;
 use crate::accelerators::engine::{Engine, Operations, all_idle};
@@ -12,7 +13,7 @@ use crate::blocks::common::shell::{JobLink, JobShell};
 use crate::blocks::titanus::{DcimCells, DcimLinear, DcimMacro};
 use crate::lang::operation::{Opcode, OperationBlock};
 use crate::lang::{
-    About, Block, Bundle, CatalogBlock, Group, InOption, Module, OutOption, Signal, bit, parameters, ports,
+    About, Block, Bundle, CatalogBlock, Group, InOption, Module, OutOption, Signal, bit, bits_for, parameters, ports,
 };
 
 /// Number of the operation of the vector unit.
@@ -20,9 +21,6 @@ const VECTOR: u32 = 3;
 
 /// Number of the operation of a link, where there is one.
 const LINK: u32 = 6;
-
-/// Read DMAs, as many as the vector engine has.
-const READERS: u32 = 4;
 
 parameters! {
     /// Elaboration parameters.
@@ -38,8 +36,10 @@ parameters! {
     }
     rules = |p, rules| {
         rules.same(&p.shell());
-        p.bus.demand_no_overlap(rules, "its engines share the cache and the DMAs");
         rules.part("spec", &p.linear());
+        if p.bus.overlaps {
+            rules.part("spec", &p.loads());
+        }
         rules.part("spec", &p.cache());
         rules.part("max_beats", &p.vector());
     };
@@ -57,32 +57,41 @@ impl TitanusCore {
         self.shell().port()
     }
 
-    /// The engine for loads and products.
+    /// The engine for products; also for loads, where operations do not overlap.
     #[must_use]
     pub fn linear(&self) -> LinearEngine {
-        LinearEngine { axi: self.bus.axi.clone(), dma: self.bus.dma.clone(), spec: self.spec.clone() }
+        let TopParameters { axi, dma, overlaps, .. } = self.bus.clone();
+        LinearEngine { axi, dma, spec: self.spec.clone(), overlaps }
+    }
+
+    /// Where operations overlap, the engine for loads.
+    #[must_use]
+    pub fn loads(&self) -> LoadEngine {
+        LoadEngine { axi: self.bus.axi.clone(), dma: self.bus.dma.clone(), spec: self.spec.clone() }
     }
 
     /// The engine that appends and restores.
     #[must_use]
     pub fn cache(&self) -> CacheEngine {
-        CacheEngine { axi: self.bus.axi.clone(), dma: self.bus.dma.clone(), spec: self.spec.clone() }
+        let TopParameters { axi, dma, overlaps, .. } = self.bus.clone();
+        CacheEngine { axi, dma, spec: self.spec.clone(), overlaps }
     }
 
     /// The engine for rows.
     #[must_use]
     pub fn vector(&self) -> VectorEngine {
-        self.vector.engine(&self.bus.axi, &self.bus.dma)
+        VectorEngine { waits: self.bus.overlaps, ..self.vector.engine(&self.bus.axi, &self.bus.dma) }
     }
 
     /// Most results of a cycle that overflow.
     #[must_use]
     pub fn most_overflows(&self) -> u32 {
-        self.linear().most_overflows()
+        // Where operations overlap, a beat of rows, too.
+        self.linear().most_overflows() + u32::from(self.bus.overlaps)
     }
 
-    fn job_link() -> JobLink {
-        JobLink { opcode: LINK, ..JobLink::default() }
+    fn job_link(&self) -> JobLink {
+        JobLink { opcode: LINK, kept_width: self.shell().kept().unwrap_or(0), ..JobLink::default() }
     }
 }
 
@@ -90,7 +99,14 @@ impl Accelerator for TitanusCore {
     type Own = TitanusFields;
 
     fn shell(&self) -> JobShell {
-        self.bus.shell(&[READERS])
+        self.bus.shell(&self.readers())
+    }
+
+    /// Of the vector unit, of caches, of loads where they have an engine, and of products.
+    fn readers(&self) -> Vec<u32> {
+        let loads = self.bus.overlaps.then_some(LoadEngine::READERS);
+        let before = [VectorEngine::READERS, CacheEngine::READERS].into_iter().chain(loads);
+        before.chain([LinearEngine::READERS]).collect()
     }
 
     fn own_registers(&self) -> TitanusCaps {
@@ -100,7 +116,7 @@ impl Accelerator for TitanusCore {
     /// All operations, also where a build has no links: software has the same tables for every build.
     fn operations(&self) -> Vec<Opcode> {
         let (linear, cache) = (self.linear(), self.cache());
-        let mut link = Self::job_link().fields().layout();
+        let mut link = self.job_link().fields().layout();
         link.meaning += " Only in builds with links.";
         let all = [
             ("load", LOAD, linear.load().layout()),
@@ -165,11 +181,17 @@ impl Block for TitanusCore {
         cache.place.drive(m, "context", &linear.place);
         m.connect_each("context_data", linear.data_i, cache.data_o);
 
-        let engines = [
-            Engine { name: "rows", opcodes: &[VECTOR], ports: &vector.shell },
-            Engine { name: "caches", opcodes: &[APPEND, RESTORE], ports: &cache.shell },
-            Engine { name: "products", opcodes: &[LOAD, MULTIPLY], ports: &linear.shell },
-        ];
+        let loads = self.bus.overlaps.then(|| self.beside(m, &linear));
+        let loads = loads.as_ref().map(|loads| Engine { name: "loading", opcodes: &[LOAD], ports: &loads.shell });
+        let engines: Vec<Engine<'_>> = [
+            Some(Engine { name: "rows", opcodes: &[VECTOR], ports: &vector.shell }),
+            Some(Engine { name: "caches", opcodes: &[APPEND, RESTORE], ports: &cache.shell }),
+            loads,
+            Some(Engine { name: "products", opcodes: &[LOAD, MULTIPLY], ports: &linear.shell }),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
         let operations = self.link(m, io, &top, all_idle(&engines));
         let chosen = top.engines_after(m, &operations, &engines);
 
@@ -186,8 +208,11 @@ impl Block for TitanusCore {
         ]);
         let engine = self.spec.engine();
         let most = self.most_overflows().max(engine.capability() * engine.max_beats);
+        // The sum of all engines never needs all of its bits.
+        let overflows = top.overflows(&chosen, &engines);
+        let overflows = overflows.truncate(overflows.width().min(bits_for(most.into())));
         let events = [
-            (top.overflows(&chosen, &engines), own.overflows),
+            (overflows, own.overflows),
             (linear.multiplications_o, own.multiplications),
             (linear.skipped_o, own.skipped),
             (cache.block_read_o, own.blocks_read),
@@ -198,6 +223,28 @@ impl Block for TitanusCore {
 }
 
 impl TitanusCore {
+    /// The engine for loads, which writes weights and constants beside products.
+    fn beside(&self, m: &mut Module, linear: &LinearEnginePorts) -> LoadEnginePorts {
+        let loads = m.instance("u_loads", self.loads());
+        let from = &loads.weights;
+        for (to, from) in [
+            (linear.weights_valid_i, Some(from.valid)),
+            (Some(from.ready), linear.weights_ready_o),
+            (linear.weights_row_i, Some(from.row)),
+            (linear.weights_column_i, Some(from.column)),
+            (linear.constant_valid_i, Some(loads.write_o)),
+            (linear.constant_index_i, Some(loads.index_o)),
+            (linear.constant_scale_i, Some(loads.scale_o)),
+            (linear.constant_bias_i, Some(loads.bias_o)),
+        ] {
+            m.connect_option(to, from);
+        }
+        if let Some(to) = linear.weights_i {
+            m.connect_each("weights", to, from.weights);
+        }
+        loads
+    }
+
     /// The operations for the engines: those of the shell, or those that a link leaves.
     fn link(&self, m: &mut Module, io: &TitanusCorePorts, top: &Top<TitanusFields>, idle: Signal) -> Operations {
         let (shell, own) = (&top.shell, &top.registers.own);
@@ -215,7 +262,7 @@ impl TitanusCore {
             m.connect(own.ended, 0);
             return top.operations();
         };
-        let link = m.instance("u_link", Self::job_link());
+        let link = m.instance("u_link", self.job_link());
         m.connect_pairs([
             (link.clear_i, shell.abort_o),
             (link.limit_i, top.registers.shell.timeout),
@@ -264,6 +311,7 @@ impl CatalogBlock for TitanusCore {
             buffer: 16,
         };
         let two = TopParameters { ports: 2, ..TopParameters::new(128, 40, 8) };
-        vec![set(TopParameters::new(32, 32, 4), small), set(two, wide)]
+        let overlapping = TopParameters { ports: 3, overlaps: true, ..TopParameters::new(64, 40, 8) };
+        vec![set(TopParameters::new(32, 32, 4), small.clone()), set(two, wide), set(overlapping, small)]
     }
 }

@@ -262,19 +262,51 @@ impl<A: Accelerator, R: ?Sized> Overlap<'_, A, R> {
         }
         // The dispatcher looks from the cycle on after it has given the last one, and tells in the next cycle.
         let looks = self.now - 1;
-        self.now = self.flights.drain().max(looks) + 2;
+        self.now = self.drain().max(looks) + 2;
+        self.account();
+    }
+
+    /// Waits for all operations in flight. Returns the first cycle in which no engine has one.
+    fn drain(&mut self) -> u64 {
+        let free = self.flights.drain();
         for Ended { number, begins, ends, events } in self.flights.ended() {
             let spent = &mut self.spent[number as usize];
             (spent.span.begins, spent.span.ends) = (begins, ends);
             spent.events += events;
         }
-        self.account();
+        free
     }
 
     /// The time up to now belongs to the last operation.
     fn account(&mut self) {
         self.spent.iter_mut().next_back().into_iter().for_each(|last| last.cycles += self.now - self.before);
         self.before = self.now;
+    }
+}
+
+impl<A: Accelerator, R: Recurrence<A> + ?Sized> Overlap<'_, A, R> {
+    /// An operation that no engine does, and that uses no DMA: all before it end, and then it, and the next ones come after
+    /// that. Returns the code with which it ends.
+    fn alone(&mut self, opcode: u8, operation: A::Checked) -> u8 {
+        // The dispatcher is asked in the next cycle; it looks a cycle later, and tells in the cycle after that.
+        let looks = self.now + 2;
+        let goes = self.drain().max(looks) + 1;
+        let state: (&mut dyn Memory, &mut Turns) = (self.memory, &mut Turns::default());
+        match self.recurrence.course(self.accelerator, &operation, goes, state) {
+            Ok(course) => {
+                let (end, more) = course.end(&mut Turns::default());
+                let span = Span { opcode, goes, begins: goes, ends: end };
+                // As where one operation follows the other.
+                self.now = end + 3;
+                let mut events = std::mem::take(&mut self.fetched);
+                events += more;
+                self.spent.push(Spent { operation, cycles: self.now - self.before, span, events });
+                self.before = self.now;
+                self.settled = true;
+                0
+            }
+            Err(code) => code,
+        }
     }
 }
 
@@ -297,7 +329,8 @@ impl<A: Accelerator, R: Recurrence<A> + ?Sized> World for Overlap<'_, A, R> {
                     Ok(checked) => checked,
                     Err(code) => return code,
                 };
-                let engine = accelerator.engine(*opcode).map_or(0, |engine| engine as usize);
+                let Some(engine) = accelerator.engine(*opcode) else { return self.alone(*opcode, checked) };
+                let engine = engine as usize;
                 let goes = self.flights.goes(self.now, engine);
                 // The engine is offered it a cycle later.
                 let state: (&mut dyn Memory, &mut Turns) = (self.memory, &mut Turns::default());

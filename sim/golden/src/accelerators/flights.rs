@@ -23,24 +23,31 @@ pub(super) fn meet(a: &[RangeInclusive<u64>], b: &[RangeInclusive<u64>]) -> bool
     a.iter().any(|a| b.iter().any(|b| a.start() <= b.end() && b.start() <= a.end()))
 }
 
-/// Bytes that an operation reads and writes.
+/// Bytes that an operation reads and writes, and parts of the accelerator's state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Used {
     pub reads: Vec<RangeInclusive<u64>>,
     /// Bytes that it may read before the operations have ended that it depends on.
     pub early: Vec<RangeInclusive<u64>>,
     pub writes: Vec<RangeInclusive<u64>>,
+    /// State that operations of several engines use: what it reads, and what it writes.
+    pub shared: [Vec<RangeInclusive<u64>>; 2],
 }
 
 impl Used {
     /// The same bytes, in ranges that do not touch.
     pub fn merged(self) -> Self {
-        Self { reads: merged(self.reads), early: merged(self.early), writes: merged(self.writes) }
+        let Self { reads, early, writes, shared } = self;
+        Self { reads: merged(reads), early: merged(early), writes: merged(writes), shared: shared.map(merged) }
     }
 
     /// Whether the order of the two matters.
     pub fn races(&self, other: &Self) -> bool {
-        meet(&self.writes, &other.writes) || meet(&self.writes, &other.reads) || meet(&self.reads, &other.writes)
+        let race = |[reads, writes]: [&[RangeInclusive<u64>]; 2], [read, written]: [&[RangeInclusive<u64>]; 2]| {
+            meet(writes, written) || meet(writes, read) || meet(reads, written)
+        };
+        race([&self.reads, &self.writes], [&other.reads, &other.writes])
+            || race(self.shared.each_ref().map(Vec::as_slice), other.shared.each_ref().map(Vec::as_slice))
     }
 
     /// Whether the other one writes what this one may read early.

@@ -69,7 +69,8 @@ pub trait Accelerator {
         Ok(self.execute(self.check(opcode, fields, limits)?, memory))
     }
 
-    /// The engine that does the operations with this number, where operations overlap. `None`: one follows the other.
+    /// The engine that does the operations with this number, where operations overlap. `None`: it follows all others, and
+    /// all later ones follow it.
     fn engine(&self, _opcode: u8) -> Option<u32> {
         None
     }
@@ -78,6 +79,22 @@ pub trait Accelerator {
     fn early(&self, _operation: &Self::Checked) -> Vec<RangeInclusive<u64>> {
         Vec::new()
     }
+
+    /// State of the accelerator that operations of several engines use, where operations overlap: what this one reads, and
+    /// what it writes, by numbers that the accelerator gives. Checks do not count: they see the state as all operations
+    /// before leave it.
+    fn shared(&self, _operation: &Self::Checked) -> [Vec<RangeInclusive<u64>>; 2] {
+        Default::default()
+    }
+
+    /// Bytes that count as read, and as written, whatever of them the operation uses.
+    fn claimed(&self, _operation: &Self::Checked) -> [Vec<RangeInclusive<u64>>; 2] {
+        Default::default()
+    }
+
+    /// The operation is right, and waits for one that has failed: it is never done. Checks of later operations see the state
+    /// as it would leave it.
+    fn awaited(&self, _operation: &Self::Checked) {}
 
     /// State that the operation has left in the accelerator, if any, becomes unknown. The operation ended with an
     /// error, was dropped, or depends on bytes that are not defined.
@@ -312,10 +329,10 @@ pub fn run<A: Accelerator>(accelerator: &A, limits: Limits, job: u64, memory: &m
 }
 
 /// Of how many descriptors right before it each descriptor of a job is independent, and what it reads early, if anything:
-/// the largest numbers that are true, by the bytes that the operations use. Addresses and numbers, in the order of the
-/// chain; up to an error.
+/// the largest numbers that are true, by the bytes and the [shared](Accelerator::shared) state that the operations use.
+/// Addresses and numbers, in the order of the chain; up to an error.
 ///
-/// State inside of an accelerator is not looked at: one engine has all operations on it, in the order of the chain.
+/// Other state inside of an accelerator is not looked at: one engine has all operations on it, in the order of the chain.
 pub fn independence<A: Accelerator>(
     accelerator: &A,
     limits: Limits,
@@ -408,6 +425,8 @@ impl<A: Accelerator> World for Job<'_, A> {
                 let mut memory = Touched::new(self.memory, &self.report);
                 let done = self.accelerator.check(*opcode, Fields(words), &self.limits).map(|checked| {
                     memory.used.early = self.accelerator.early(&checked);
+                    memory.used.shared = self.accelerator.shared(&checked);
+                    [memory.used.reads, memory.used.writes] = self.accelerator.claimed(&checked);
                     self.accelerator.execute(checked, &mut memory)
                 });
                 match done {

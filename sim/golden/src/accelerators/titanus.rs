@@ -3,7 +3,7 @@
 //! and restores them.
 //!
 //! Unlike the other tops it has state that stays from job to job: weights, constants, the state of the streams, and the
-//! context. Operations run one after the other. Sums are exact and have no order.
+//! context. Sums are exact and have no order.
 
 mod append;
 pub mod cycles;
@@ -14,12 +14,15 @@ mod product;
 mod registers;
 mod restore;
 mod shape;
+mod shared;
 mod state;
 mod stream;
 mod traffic;
 
 use std::cell::RefCell;
+use std::ops::RangeInclusive;
 
+use crate::common::bus::Command;
 use crate::common::shell::job_controller::{Limits, code};
 use crate::common::shell::job_link::{Link, Most, Taken, Token};
 
@@ -38,6 +41,8 @@ pub struct TitanusCore {
     shape: Shape,
     vector: VectorTop,
     state: RefCell<State>,
+    /// Operations overlap.
+    overlaps: bool,
 }
 
 /// Damage of an area in memory.
@@ -89,11 +94,11 @@ impl Work {
 }
 
 impl job::Operation for Work {
-    fn out(&self) -> &crate::common::bus::Command {
+    fn out(&self) -> &Command {
         self.operation.out()
     }
 
-    fn outs(&self) -> Vec<&crate::common::bus::Command> {
+    fn outs(&self) -> Vec<&Command> {
         self.operation.outs()
     }
 }
@@ -159,7 +164,14 @@ impl TitanusCore {
         if shape.lanes == 0 && shape.context > 0 {
             return Err(format!("context is {}, allowed: 0 without lanes", shape.context));
         }
-        Ok(Self { shape, vector: VectorTop::new(shape.vector), state: RefCell::new(State::new(&shape)) })
+        let (vector, state) = (VectorTop::new(shape.vector), RefCell::new(State::new(&shape)));
+        Ok(Self { shape, vector, state, overlaps: false })
+    }
+
+    /// The same accelerator; its engines work at the same time, if `overlaps`.
+    #[must_use]
+    pub fn with_overlap(self, overlaps: bool) -> Self {
+        Self { overlaps, ..self }
     }
 
     /// Its shape.
@@ -268,6 +280,45 @@ impl job::Accelerator for TitanusCore {
         if self.shape.links { LINK } else { OPCODES }
     }
 
+    /// The vector unit, caches, loads, products.
+    fn engine(&self, opcode: u8) -> Option<u32> {
+        let engine = match opcode {
+            VECTOR => 0,
+            APPEND | RESTORE => 1,
+            LOAD => 2,
+            LINK if self.shape.links => return None,
+            _ => 3,
+        };
+        self.overlaps.then_some(engine)
+    }
+
+    fn shared(&self, operation: &Operation) -> [Vec<RangeInclusive<u64>>; 2] {
+        shared::of(&self.shape, operation)
+    }
+
+    /// Areas count as a whole.
+    fn claimed(&self, operation: &Operation) -> [Vec<RangeInclusive<u64>>; 2] {
+        let all = |areas: [&Command; 2]| {
+            let lines = |area: &Command| area.address..=area.address + (operation::LINE * area.rows - 1);
+            areas.into_iter().map(lines).collect()
+        };
+        match operation {
+            Operation::Append(append) => [Vec::new(), all(append.sides.each_ref().map(|side| &side.area))],
+            Operation::Restore(restore) => [all(restore.areas.each_ref()), Vec::new()],
+            _ => Default::default(),
+        }
+    }
+
+    fn awaited(&self, operation: &Operation) {
+        let tokens = match operation {
+            Operation::Append(append) if append.keep => append.position + append.tokens,
+            Operation::Append(append) if append.position == 0 => 0,
+            Operation::Restore(restore) if restore.rows.is_none() => restore.tokens,
+            _ => return,
+        };
+        self.state.borrow_mut().fill(tokens, None);
+    }
+
     fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
         let (shape, state) = (&self.shape, &self.state.borrow());
         match opcode {
@@ -344,7 +395,12 @@ impl job::Accelerator for TitanusCore {
         let damage = report.damage();
         let kind = damage.map_or(0, |damage| u64::from(damage.kind) | u64::from(damage.values) << 8);
         let area = damage.map_or(0, |damage| damage.area);
-        vec![(0x138, 0), (0x150, kind), (0x158, area & 0xffff_ffff), (0x15c, area >> 32)]
+        let mut all = vec![(0x138, 0)];
+        // An operation after the one that failed may have found damage too.
+        if report.perhaps.iter().all(|executed| executed.codes.is_empty()) {
+            all.extend([(0x150, kind), (0x158, area & 0xffff_ffff), (0x15c, area >> 32)]);
+        }
+        all
     }
 }
 

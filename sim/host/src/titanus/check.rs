@@ -23,14 +23,24 @@ const MOST: u64 = 65_535;
 /// # Errors
 /// The first check that fails.
 pub fn check(descriptor: &Descriptor, caps: &Caps, held: &Held, window: &Window) -> Result<(), Refusal> {
+    operands(descriptor, caps, held, window).map(|_| ())
+}
+
+/// The operands of a right descriptor. Areas count as a whole.
+pub(super) fn operands(
+    descriptor: &Descriptor,
+    caps: &Caps,
+    held: &Held,
+    window: &Window,
+) -> Result<Vec<Extent>, Refusal> {
     match descriptor.get(header::OPCODE) as u8 {
         load::OPCODE => check_load(descriptor, caps, window),
         multiply::OPCODE => check_product(descriptor, caps, held, window),
-        rows::OPCODE => vector::check(descriptor, &caps.vector, window),
+        rows::OPCODE => vector::operands(descriptor, &caps.vector, window),
         append::OPCODE => check_append(descriptor, caps, held, window),
         restore::OPCODE => check_restore(descriptor, caps, held, window),
-        link::OPCODE if caps.links => check_link(descriptor),
-        _ => descriptor.check_header(window, restore::OPCODE),
+        link::OPCODE if caps.links => check_link(descriptor).map(|()| Vec::new()),
+        _ => descriptor.check_header(window, restore::OPCODE).map(|()| Vec::new()),
     }
 }
 
@@ -66,7 +76,13 @@ fn check_matrix(d: &Descriptor, caps: &Caps, place: [Field; 2], sizes: [Field; 2
     Ok(())
 }
 
-fn check_load(d: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
+/// The operands, if they are in the window and aligned.
+fn placed(d: &Descriptor, window: &Window, operands: Vec<Extent>) -> Result<Vec<Extent>, Refusal> {
+    d.check_operands(window, &operands)?;
+    Ok(operands)
+}
+
+fn check_load(d: &Descriptor, caps: &Caps, window: &Window) -> Result<Vec<Extent>, Refusal> {
     check_reserved(d, load::FIELDS)?;
     let constants = d.has(load::CONSTANTS);
     check_built(d, "constants of results", caps.constants > 0)?;
@@ -79,10 +95,10 @@ fn check_load(d: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusa
         check_matrix(d, caps, [load::FIRST_ROW, load::FIRST_COLUMN], [load::ROWS, load::COLUMNS])?;
     }
     let row_bytes = d.get(load::COLUMNS) * if constants { CONSTANT_BYTES } else { 1 };
-    d.check_operand(window, &Extent::rows(load::ADDRESS, load::STRIDE, d.get(load::ROWS), row_bytes))
+    placed(d, window, vec![Extent::rows(load::ADDRESS, load::STRIDE, d.get(load::ROWS), row_bytes)])
 }
 
-fn check_product(d: &Descriptor, caps: &Caps, held: &Held, window: &Window) -> Result<(), Refusal> {
+fn check_product(d: &Descriptor, caps: &Caps, held: &Held, window: &Window) -> Result<Vec<Extent>, Refusal> {
     use multiply as m;
     check_reserved(d, m::FIELDS)?;
     let (get, matrix) = (|field| d.get(field), d.get(m::MATRIX));
@@ -112,14 +128,14 @@ fn check_product(d: &Descriptor, caps: &Caps, held: &Held, window: &Window) -> R
     }
     let x_bytes = get(m::INNER) * if matrix == VALUES { 2 } else { 1 };
     let out_bytes = get(m::COLUMNS) * if d.has(m::INTEGERS) { 1 } else { 2 };
-    let operands = [
+    let operands = vec![
         Extent::rows(m::X_ADDRESS, m::X_STRIDE, get(m::ROWS), x_bytes),
-        Extent::rows(m::OUT_ADDRESS, m::OUT_STRIDE, get(m::ROWS), out_bytes),
+        Extent::rows(m::OUT_ADDRESS, m::OUT_STRIDE, get(m::ROWS), out_bytes).written(),
     ];
-    d.check_operands(window, &operands)
+    placed(d, window, operands)
 }
 
-fn check_append(d: &Descriptor, caps: &Caps, held: &Held, window: &Window) -> Result<(), Refusal> {
+fn check_append(d: &Descriptor, caps: &Caps, held: &Held, window: &Window) -> Result<Vec<Extent>, Refusal> {
     use append as a;
     check_reserved(d, a::FIELDS)?;
     let (get, first, keep) = (|field| d.get(field), !d.has(a::POSITION), d.has(a::KEEP));
@@ -144,16 +160,16 @@ fn check_append(d: &Descriptor, caps: &Caps, held: &Held, window: &Window) -> Re
         d.check_size(a::TOKENS, u64::from(caps.context).saturating_sub(get(a::POSITION)))?;
     }
     let area_bytes = LINE_BYTES * get(a::LINES);
-    let operands = [
+    let operands = vec![
         Extent::rows(a::KEY_ADDRESS, a::KEY_STRIDE, get(a::TOKENS), get(a::CHANNELS)),
         Extent::rows(a::VALUE_ADDRESS, a::VALUE_STRIDE, get(a::TOKENS), get(a::CHANNELS)),
-        Extent::row(a::KEY_AREA, area_bytes),
-        Extent::row(a::VALUE_AREA, area_bytes),
+        Extent::row(a::KEY_AREA, area_bytes).written(),
+        Extent::row(a::VALUE_AREA, area_bytes).written(),
     ];
-    d.check_operands(window, &operands)
+    placed(d, window, operands)
 }
 
-fn check_restore(d: &Descriptor, caps: &Caps, held: &Held, window: &Window) -> Result<(), Refusal> {
+fn check_restore(d: &Descriptor, caps: &Caps, held: &Held, window: &Window) -> Result<Vec<Extent>, Refusal> {
     use restore as r;
     check_reserved(d, r::FIELDS)?;
     let (get, to_rows) = (|field| d.get(field), d.has(r::ROWS));
@@ -173,14 +189,13 @@ fn check_restore(d: &Descriptor, caps: &Caps, held: &Held, window: &Window) -> R
     d.check_size(r::CHANNELS, caps.channels().into())?;
     d.check_size(r::LINES, MOST)?;
     let area_bytes = LINE_BYTES * get(r::LINES);
-    let operands = [
-        Extent::row(r::KEY_AREA, area_bytes),
-        Extent::row(r::VALUE_AREA, area_bytes),
-        Extent::rows(r::KEY_ADDRESS, r::KEY_STRIDE, get(r::TOKENS), get(r::CHANNELS)),
-        Extent::rows(r::VALUE_ADDRESS, r::VALUE_STRIDE, get(r::TOKENS), get(r::CHANNELS)),
-    ];
-    // The rows are the last two operands.
-    d.check_operands(window, &operands[..if to_rows { 4 } else { 2 }])
+    let mut operands = vec![Extent::row(r::KEY_AREA, area_bytes), Extent::row(r::VALUE_AREA, area_bytes)];
+    if to_rows {
+        let sides = [(r::KEY_ADDRESS, r::KEY_STRIDE), (r::VALUE_ADDRESS, r::VALUE_STRIDE)];
+        let rows = |(address, stride)| Extent::rows(address, stride, get(r::TOKENS), get(r::CHANNELS)).written();
+        operands.extend(sides.map(rows));
+    }
+    placed(d, window, operands)
 }
 
 fn check_link(d: &Descriptor) -> Result<(), Refusal> {

@@ -1,8 +1,8 @@
 //! Builders of jobs, with a method for each choice. A value that no field can hold cannot be expressed.
 
-use super::check::{KEYS, STORE, VALUES};
+use super::check::{KEYS, STORE, VALUES, operands};
 use super::operations::{append, link, load, multiply, restore};
-use super::{Caps, Held, check};
+use super::{Caps, Held, check, shared};
 use crate::vector::Operand;
 use crate::{Descriptor, Refusal, Window};
 
@@ -61,7 +61,8 @@ impl LoadJob {
             (load::STRIDE, self.rows.stride.into()),
             (load::ADDRESS, self.rows.address),
         ];
-        Descriptor::checked(load::OPCODE, &fields, |d| check(d, caps, &Held::default(), window).map(|()| None))
+        Descriptor::checked(load::OPCODE, &fields, |d| operands(d, caps, &Held::default(), window).map(Some))
+            .map(|descriptor| shared::load(descriptor, caps))
     }
 }
 
@@ -175,7 +176,8 @@ impl ProductJob {
             (multiply::OUT_ADDRESS, out.address),
             (multiply::MATRIX, matrix),
         ];
-        Descriptor::checked(multiply::OPCODE, &fields, |d| check(d, caps, held, window).map(|()| None))
+        Descriptor::checked(multiply::OPCODE, &fields, |d| operands(d, caps, held, window).map(Some))
+            .map(|descriptor| shared::product(descriptor, caps))
     }
 }
 
@@ -280,7 +282,8 @@ impl AppendJob {
             (append::KEY_AREA, self.areas.keys),
             (append::VALUE_AREA, self.areas.values),
         ];
-        Descriptor::checked(append::OPCODE, &fields, |d| check(d, caps, held, window).map(|()| None))
+        Descriptor::checked(append::OPCODE, &fields, |d| operands(d, caps, held, window).map(Some))
+            .map(|descriptor| shared::append(descriptor, caps))
     }
 }
 
@@ -324,7 +327,8 @@ impl RestoreJob {
             (restore::KEY_AREA, self.areas.keys),
             (restore::VALUE_AREA, self.areas.values),
         ];
-        Descriptor::checked(restore::OPCODE, &fields, |d| check(d, caps, held, window).map(|()| None))
+        Descriptor::checked(restore::OPCODE, &fields, |d| operands(d, caps, held, window).map(Some))
+            .map(|descriptor| shared::restore(descriptor, caps))
     }
 }
 

@@ -10,4 +10,5 @@ mod steps;
 mod support;
 mod tender;
 mod titanus;
+mod titanus_chains;
 mod vector;

@@ -18,7 +18,7 @@ use proptest::sample::select;
 use super::cases::{Raw, address, code, every, operand, place};
 use super::support::{CAPS as VECTOR_CAPS, SHAPE as VECTOR_SHAPE, WINDOW};
 
-const CAPS: Caps = Caps {
+pub(super) const CAPS: Caps = Caps {
     rows: 2,
     columns: 3,
     inputs: 16,
@@ -45,6 +45,14 @@ fn rows(tokens: u32, channels: u32, [keys, values]: [Operand; 2]) -> TokenRows {
 thread_local! {
     /// The accelerator. It is made once, because its tables take a while.
     static CORE: TitanusCore = TitanusCore::new(shape_of(&CAPS)).unwrap();
+}
+
+/// The accelerator after reset.
+pub(super) fn core() -> TitanusCore {
+    CORE.with(|core| {
+        core.reset();
+        core.clone()
+    })
 }
 
 fn shape_of(caps: &Caps) -> Shape {

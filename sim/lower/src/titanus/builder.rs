@@ -2,12 +2,14 @@
 
 use anyhow::{Context, ensure};
 use golden::accelerators::titanus::TitanusCore;
+use host::layout::header;
 use host::titanus::{Caps, Constant, Held, LoadJob, Matrix, Product, ProductJob, constants, operations};
 use host::vector::{self, Integer, Operand, VectorJob};
 use host::{ALIGNMENT, Descriptor, Format, Refusal, Rows, Window};
 
 use crate::chain::{ChainBuilder, Floats};
 use crate::layer::Linear;
+use crate::order::Cost;
 
 /// Rows of integers.
 #[derive(Clone, Copy, Debug)]
@@ -151,6 +153,34 @@ pub fn order_of(sizes: &[(usize, usize)]) -> Vec<usize> {
     order
 }
 
+/// About how many cycles an operation takes.
+fn cycles(descriptor: &Descriptor, caps: &Caps) -> u64 {
+    use operations::{append, load, multiply as m, restore, vector as rows};
+    let get = |field| descriptor.get(field);
+    let beats = |bytes: u64| bytes.div_ceil(2 * u64::from(caps.vector.lanes));
+    let (lanes, tiles) = (u64::from(caps.lanes.max(1)), u64::from(caps.tiles));
+    match get(header::OPCODE) as u8 {
+        load::OPCODE if descriptor.has(load::CONSTANTS) => beats(8 * get(load::COLUMNS)),
+        load::OPCODE => {
+            get(load::ROWS) * beats(get(load::COLUMNS)).max(get(load::COLUMNS) / u64::from(caps.outputs.max(1)))
+        }
+        m::OPCODE => {
+            let (inner, columns) = (get(m::INNER), get(m::COLUMNS));
+            let row = match get(m::MATRIX) {
+                // A vector comes, and its sums leave.
+                0 => beats(inner).max(8) + beats(2 * columns),
+                // A tile of keys, or as many values, a cycle.
+                _ => inner.div_ceil(lanes) * columns,
+            };
+            get(m::ROWS) * row
+        }
+        append::OPCODE => get(append::TOKENS) * tiles,
+        restore::OPCODE => 2 * get(restore::TOKENS) * tiles,
+        rows::OPCODE => 2 * get(rows::ROWS) * beats(2 * get(rows::COLUMNS)),
+        _ => 1,
+    }
+}
+
 impl<'a> Builder<'a> {
     /// An empty chain.
     ///
@@ -158,7 +188,9 @@ impl<'a> Builder<'a> {
     /// The window has no room.
     pub fn new(caps: &'a Caps, window: &Window, golden: TitanusCore) -> anyhow::Result<Self> {
         let unit = vector::Caps { opcode: operations::vector::OPCODE, ..caps.vector };
-        let b = ChainBuilder::new(unit, window, golden)?;
+        let mut b = ChainBuilder::new(unit, window, golden)?;
+        let of_cost = *caps;
+        b.order_by(Cost(Box::new(move |descriptor| cycles(descriptor, &of_cost))));
         Ok(Self { caps, held: Held::default(), b, constants: 0, free: vec![0; caps.rows as usize] })
     }
 

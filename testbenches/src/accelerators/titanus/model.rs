@@ -26,5 +26,6 @@ pub fn golden_of(block: &TitanusCore) -> anyhow::Result<Golden> {
         links: block.links == 1,
         vector: shape_of(&block.vector(), &block.bus.axi),
     })
+    .map(|golden| golden.with_overlap(block.bus.overlaps))
     .map_err(anyhow::Error::msg)
 }

@@ -45,7 +45,7 @@ impl Plan<'_> {
 /// A job: a chain of one to `chain` descriptors for a core that stands as `model` does; of each four chains one is spoilt.
 pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &TitanusCore), chain: u32) -> Program {
     let before = Plan { operations, model: model.clone(), written: Vec::new(), areas: None };
-    Program::draw(rng, model.shape().vector.address_width, chain, &before, |rng, program, plan| {
+    let mut program = Program::draw(rng, model.shape().vector.address_width, chain, &before, |rng, program, plan| {
         let good = operation(rng, program, plan);
         let one = good.clone().seldom(rng, program, &[]);
         if one == good {
@@ -53,7 +53,11 @@ pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &TitanusCo
             let _ = plan.perform(program, &one);
         }
         one.bytes()
-    })
+    });
+    if model.engine(1).is_some() && !often(rng, 8) {
+        program.order(rng, &model.clone());
+    }
+    program
 }
 
 fn operation(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan<'_>) -> Draft {

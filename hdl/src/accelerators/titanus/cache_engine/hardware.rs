@@ -7,6 +7,7 @@ use super::super::token_tiles::TokenTilesPorts;
 use super::{CacheEngine, CacheEnginePorts, RESTORE};
 use crate::accelerators::engine::{fork_all, merge_all};
 use crate::accelerators::rows::{rows_of, rows_to_words};
+use crate::accelerators::sizes::fit;
 use crate::blocks::common::bus::RowBeat;
 use crate::blocks::common::stream::{StreamWidthConverterPorts, Word};
 use crate::blocks::titanus::cache_writer::{BLOCKS, TOKENS};
@@ -73,7 +74,7 @@ impl Block for CacheEngine {
             starting: starting.q,
             full: [mover.full_k_o, mover.full_v_o],
         };
-        self.refuse(m, &work, &restore, &sequence, &controller);
+        let then = self.refuse(m, &work, &restore, &sequence, &controller);
         let course = self.course(m, shell.abort_i, &work, &sequence, &controller);
         self.place(m, &work, &course, &controller);
         let damage = Self::damage(m, io.began_i, &work, &sequence, &course);
@@ -94,14 +95,22 @@ impl Block for CacheEngine {
         let to = shell.write.at(0);
         merge_all(m, ("write", &self.axi.data_width), &[restores], &to, &[rows, mover.write.clone()]);
         self.context(m, io, (&work, course.values), (&writer, &reader), controller.begin_o);
+        m.connect(io.context_tokens_o, tokens.q);
         m.comment("A context of another sequence must not go on with a new cache.");
         let zero = uint(TOKENS).lit(0);
+        let Some(good) = course.good else {
+            // Later operations are checked before this one ends. After an error they are dropped with it.
+            let changes = m.wire("context_changes", controller.right_o & (work.keep | work.begins));
+            let all = mux(restores, fit(work.tokens, TOKENS), fit(then, TOKENS));
+            let after = mux(work.keep, all, zero);
+            tokens.next(mux(shell.abort_i, zero, mux(changes, after, tokens.q)));
+            return;
+        };
         let begins = controller.begin_o & (work.keep | work.begins);
         let empties = m.wire("context_empties", shell.abort_i | begins);
-        let fills = m.wire("context_fills", course.good & work.keep);
+        let fills = m.wire("context_fills", good & work.keep);
         let all = mux(restores, work.tokens, writer.tokens_o);
         tokens.next(mux(empties, zero, mux(fills, all, tokens.q)));
-        m.connect(io.context_tokens_o, tokens.q);
     }
 }
 

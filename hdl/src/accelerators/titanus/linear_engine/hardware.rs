@@ -31,39 +31,54 @@ impl Block for LinearEngine {
 
     fn build(&self, m: &mut Module, io: &LinearEnginePorts) {
         let shell = &io.shell;
-        let load = shell.decode(m, "u_load", self.load());
+        let load = (!self.overlaps).then(|| shell.decode(m, "u_load", self.load()));
         let product = shell.decode(m, "u_multiply", self.multiply());
         let controller = shell.controller(m, self.controller());
         shell.command(m, &controller);
-        let loads = m.wire("loads", shell.operation.opcode.eq(LOAD));
-        let context = m.wire("of_context", !loads & product.matrix.any());
+        let load = match &load {
+            Some(load) => Some((m.wire("loads", shell.operation.opcode.eq(LOAD)), load)),
+            None => {
+                m.unused(shell.operation.opcode);
+                None
+            }
+        };
+        let mut work = Work { load, product: &product, context: bit().lit(0), values: bit().lit(0) };
+        let context = m.wire("of_context", work.multiplies(Some(product.matrix.any())));
         let values = m.wire("of_values", context & product.matrix.bit(1));
-        let work = Work { load: &load, product: &product, loads, context, values };
+        (work.context, work.values) = (context, values);
         self.refuse(m, &work, io.context_tokens_i, &controller);
         self.place(m, &work, &controller);
         let (clear, begin) = (shell.abort_i, controller.begin_o);
 
         m.comment("Rows that are read go to the loader, to the store or to products with the context.");
-        let loader = m.instance("u_loader", self.loader());
-        m.connect(loader.clear_i, clear);
-        m.connect(loader.begin_i, begin);
-        let exact = !loads & product.exact;
+        let loader = load.map(|(loads, load)| (loads, load, m.instance("u_loader", self.loader())));
+        if let Some((_, load, loader)) = &loader {
+            m.connect(loader.clear_i, clear);
+            m.connect(loader.begin_i, begin);
+            loader.fields(m, load);
+        }
+        let exact = work.multiplies(Some(product.exact));
+        let own = controller.own();
         Own {
-            done: !loads | loader.done_o,
+            done: loader.as_ref().map_or(own.done, |(loads, _, loader)| !*loads | loader.done_o),
             result: first_error(&[(controller.overflowed_o & exact, job_error::OVERFLOW)]),
-            ..controller.own()
+            ..own
         }
         .connect(m, &controller);
         let names = ["key_rows", "value_rows", "store_rows"];
         let rows = names.map(|name| rows_of(m, name, &self.axi));
-        let targets = [loader.rows.clone(), rows[0].clone(), rows[1].clone(), rows[2].clone()];
         let keys = m.wire("keys_used", context & !values);
-        let loading = m.wire("loading", loads & !controller.idle_o);
-        fork_all(m, "rows", &[loading, keys, values], &shell.read.at(0), &targets);
+        let loading = loader.as_ref().map(|(loads, ..)| m.wire("loading", *loads & !controller.idle_o));
+        let chosen: Vec<Signal> = loading.into_iter().chain([keys, values]).collect();
+        let targets = loader.iter().map(|(.., loader)| loader.rows.clone()).chain(rows.iter().cloned());
+        fork_all(m, "rows", &chosen, &shell.read.at(0), &targets.collect::<Vec<_>>());
 
         let store = m.instance("u_store", self.spec.store.clone());
         m.connect(store.clear_i, clear);
-        m.connect_stream(&store.write, &loader.weights);
+        match &loader {
+            Some((.., loader)) => m.connect_stream(&store.write, &loader.weights),
+            None => io.written(m, &store),
+        }
         self.store_inputs(m, &work, Loading { begin, loading, clear }, &rows[2], &store);
 
         let products = m.instance("u_context", ContextProducts { spec: self.spec.clone() });
@@ -82,19 +97,18 @@ impl Block for LinearEngine {
         let table = m.instance("u_table", ConstantTable { spec: self.spec.clone() });
         m.connect(results.clear_i, clear);
         m.connect(results.begin_i, begin);
+        let constant = match &loader {
+            Some((.., loader)) => [loader.write_o, loader.index_o, loader.scale_o, loader.bias_o],
+            None => io.constant(),
+        };
         m.connect_pairs([
-            (table.write_i, loader.write_o),
-            (table.write_index_i, loader.index_o),
-            (table.scale_i, loader.scale_o),
-            (table.bias_i, loader.bias_o),
+            (table.write_i, constant[0]),
+            (table.write_index_i, constant[1]),
+            (table.scale_i, constant[2]),
+            (table.bias_i, constant[3]),
             (table.read_i, results.read_o),
             (table.read_index_i, results.read_index_o),
             (table.single_i, product.one_constant),
-            (loader.constants_i, load.constants),
-            (loader.rows_i, load.rows.extend(16)),
-            (loader.first_row_i, load.first_row),
-            (loader.first_column_i, load.first_column),
-            (loader.first_constant_i, load.constant),
             (products.values_i, values),
             (products.elements_i, product.inner.extend(COUNT)),
             (products.results_i, product.columns.extend(COUNT)),
@@ -117,7 +131,34 @@ impl Block for LinearEngine {
         let overflows = m.wire("overflows", overflows);
         m.connect(shell.overflows_o, overflows);
         m.connect(controller.overflow_i, overflows.any());
-        m.connect(shell.computing_o, store.input.fire() | store.write.fire() | products.computing_o | loader.write_o);
+        let computes = match &loader {
+            Some((.., loader)) => store.input.fire() | store.write.fire() | products.computing_o | loader.write_o,
+            None => store.input.fire() | products.computing_o,
+        };
+        m.connect(shell.computing_o, computes);
+    }
+}
+
+impl LinearEnginePorts {
+    /// Weights from the engine for loads.
+    fn written(&self, m: &mut Module, store: &DcimLinearPorts) {
+        let to = &store.write;
+        let fields = [
+            (Some(to.valid), self.weights_valid_i),
+            (self.weights_ready_o, Some(to.ready)),
+            (Some(to.row), self.weights_row_i),
+            (Some(to.column), self.weights_column_i),
+        ];
+        fields.into_iter().for_each(|(to, from)| m.connect_option(to, from));
+        if let Some(weights) = self.weights_i {
+            m.connect_each("weights", to.weights, weights);
+        }
+    }
+
+    /// A constant from the engine for loads: whether there is one, its number, scale and bias.
+    fn constant(&self) -> [Signal; 4] {
+        let of = |port: Option<Signal>| port.expect("operations overlap");
+        [self.constant_valid_i, self.constant_index_i, self.constant_scale_i, self.constant_bias_i].map(of)
     }
 }
 
@@ -125,8 +166,8 @@ impl Block for LinearEngine {
 #[derive(Clone, Copy)]
 struct Loading {
     begin: Signal,
-    /// It loads weights.
-    loading: Signal,
+    /// It loads weights; none in an engine for products alone.
+    loading: Option<Signal>,
     /// Drops all of it.
     clear: Signal,
 }
@@ -157,7 +198,8 @@ impl LinearEngine {
         let place = &store.place;
         let placed = m.wire("placed", place.fire());
         let product = work.product;
-        let rows = mux(work.context | loading, uint(16).lit(0), product.rows);
+        let others = loading.map_or(work.context, |loading| work.context | loading);
+        let rows = mux(others, uint(16).lit(0), product.rows);
         let due = m.wire("placing", left.q.any());
         left.next(mux(clear, uint(16).lit(0), mux(begin, rows, left.q.wrapping_sub(placed.extend(16)))));
         m.connect(place.valid, due);

@@ -23,10 +23,18 @@ parameters! {
         token_bits: u32 = 16, in 2..=16, tag "t";
         /// Bits of a number of cycles to wait.
         patience_bits: u32 = 32, in 2..=32, tag "p";
+        /// Where other operations overlap: bits that are kept with an operation, and told with its error. 0: they do not
+        /// overlap.
+        kept_width: u32 = 0, in 0..=256, tag "k", named "when set";
     }
 }
 
 impl JobLink {
+    /// The operations that pass.
+    fn operation(&self) -> OperationSpec {
+        OperationSpec { words: self.words, kept: (self.kept_width > 0).then_some(self.kept_width) }
+    }
+
     /// The descriptor of its operation.
     #[must_use]
     pub fn fields(&self) -> LinkOperation {
@@ -58,13 +66,14 @@ ports! {
         /// The newest token that waits is a last one.
         ended_o: Out = bit(),
         /// The operation; its fields stay up to its end.
-        operation: InStream<Operation> = OperationSpec::alone(p.words),
+        operation: InStream<Operation> = p.operation(),
         /// How the operation ended.
-        operation_end: OutStream<OperationEnd> = None,
-        /// To the accelerator: operations with other numbers.
-        other: OutStream<Operation> = OperationSpec::alone(p.words),
+        operation_end: OutStream<OperationEnd> = p.operation().kept,
+        /// To the accelerator: operations with other numbers. Where they overlap, also one that is nothing, to learn the end
+        /// of all that are in flight.
+        other: OutStream<Operation> = p.operation(),
         /// From the accelerator: one end for each of these operations.
-        other_end: InStream<OperationEnd> = None,
+        other_end: InStream<OperationEnd> = p.operation().kept,
         /// Tokens of the accelerator before this one; taken at any time, as long as no last token waits.
         prior: InStream<Token> = (),
         /// Tokens to the next accelerator; a token that is offered is dropped only by clear_i or by the end of its
@@ -86,18 +95,31 @@ impl Block for JobLink {
             It ends with ERROR_FIELD (15) if word 3 and a token that is taken disagree about a last token. It ends\n\
             with ERROR_TIMEOUT (13) if a token did not come, or was not taken, in time.\n\
             With all tokens there it offers its end awaited + given + 4 cycles after it was taken.\n\
+            Where other operations overlap, it first waits until all that are in flight have ended, for three cycles at\n\
+            least. If one of them fails, that is its end, and no token is taken.\n\
             Tokens that wait stay from job to job, as many as token_bits can count. No token is taken after a last\n\
             one until the last one is used, so a sender never runs into the next piece of work.",
         reference: "",
     };
 
     fn build(&self, m: &mut Module, io: &JobLinkPorts) {
-        let state = m.fsm("state", &["Idle", "Check", "Take", "Give", "End"]);
+        let overlaps = self.kept_width > 0;
+        let states: &[&str] = match overlaps {
+            true => &["Idle", "Ask", "Hear", "Check", "Take", "Give", "End"],
+            false => &["Idle", "Check", "Take", "Give", "End"],
+        };
+        let state = m.fsm("state", states);
         let (operation, bits) = (&io.operation, self.token_bits);
         let count = uint(bits);
-        let own = m.wire("own", operation.opcode.eq(self.opcode));
-        m.connect(io.other.valid, operation.valid & !own);
-        io.other.data.drive(m, "operation_other", &operation.data);
+        let own = operation.opcode.eq(self.opcode);
+        // What is nothing is an operation of nobody, whatever its number.
+        let own = m.wire("own", operation.nothing.map_or(own, |nothing| own & !nothing));
+        let passes = operation.valid & !own;
+        let asks = overlaps.then(|| state.is("Ask") & !io.clear_i);
+        m.connect(io.other.valid, asks.map_or(passes, |asks| passes | asks));
+        let nothing = operation.nothing.zip(asks).map(|(nothing, asks)| nothing | asks);
+        let other = Operation { nothing, ..operation.data.clone() };
+        io.other.data.drive(m, "operation_other", &other);
         m.connect(operation.ready, mux(own, state.is("Idle") & !io.clear_i, io.other.ready));
         let begins = m.wire("begins", operation.valid & own & state.is("Idle") & !io.clear_i);
 
@@ -151,14 +173,30 @@ impl Block for JobLink {
         );
         error.next_when(!state.is("End"), failed);
         let ends = state.is("End");
-        m.connect(io.operation_end.valid, ends | io.other_end.valid);
-        m.connect(io.operation_end.error, mux(ends, error.q, io.other_end.error));
-        m.connect(io.other_end.ready, io.operation_end.ready & !ends);
+        let (told, other_end) = (&io.operation_end, &io.other_end);
+        m.connect(told.error, mux(ends, error.q, other_end.error));
+        if overlaps {
+            let goes_on = m.wire("goes_on", state.is("Hear") & other_end.valid & !other_end.error.any());
+            m.connect(told.valid, ends | (other_end.valid & !goes_on));
+            m.connect(other_end.ready, goes_on | (told.ready & !ends));
+            let back = other_end.back.map(|back| mux(ends, back.ty().lit(0), back));
+            m.connect_option(told.back, back);
+            let kept = operation.kept.zip(other_end.kept).map(|(own, other)| mux(ends, own, other));
+            m.connect_option(told.kept, kept);
+            state.goto("Ask", io.clear_i, "Idle");
+            state.goto("Hear", io.clear_i, "Idle");
+            state.goto("Ask", io.other.ready, "Hear");
+            state.goto("Hear", goes_on, "Check");
+            state.goto("Hear", other_end.fire(), "Idle");
+        } else {
+            m.connect(told.valid, ends | other_end.valid);
+            m.connect(other_end.ready, told.ready & !ends);
+        }
 
         for from in ["Check", "Take", "Give", "End"] {
             state.goto(from, io.clear_i, "Idle");
         }
-        state.goto("Idle", begins, "Check");
+        state.goto("Idle", begins, if overlaps { "Ask" } else { "Check" });
         state.goto("Check", wrong.any(), "End");
         state.goto("Check", true, "Take");
         state.goto("Take", other_mark | late, "End");
@@ -221,17 +259,13 @@ fn properties(m: &mut Module, io: &JobLinkPorts, fields: &LinkOperationPorts, bi
 impl CatalogBlock for JobLink {
     fn configurations() -> Vec<Self> {
         vec![
-            Self { words: 4, opcode: 1, token_bits: 6, patience_bits: 8 },
+            Self { words: 4, opcode: 1, token_bits: 6, patience_bits: 8, ..Self::default() },
             Self { words: 9, opcode: 200, token_bits: 10, ..Self::default() },
         ]
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        vec![Proof {
-            block: Self { words: 4, opcode: 2, ..Self::default() },
-            depth: 12,
-            cover_depth: 16,
-            induction: false,
-        }]
+        let of = |kept_width| Self { words: 4, opcode: 2, kept_width, ..Self::default() };
+        [0, 1].map(|kept| Proof { block: of(kept), depth: 12, cover_depth: 16, induction: false }).into()
     }
 }

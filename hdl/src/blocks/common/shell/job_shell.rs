@@ -63,6 +63,12 @@ impl JobShell {
         }
     }
 
+    /// Bits that are kept with an operation, where operations overlap.
+    #[must_use]
+    pub fn kept(&self) -> Option<u32> {
+        self.walker().operation().kept
+    }
+
     /// The bus at a port.
     #[must_use]
     pub fn port(&self) -> AxiSpec {
@@ -97,7 +103,7 @@ ports! {
         /// To the accelerator: the operation to do.
         operation: OutStream<Operation> = p.walker().operation(),
         /// From the accelerator: one end for each operation, in order, after the ends of all its commands.
-        operation_end: InStream<OperationEnd> = p.walker().operation().kept,
+        operation_end: InStream<OperationEnd> = p.kept(),
         /// To the accelerator: drop everything, and take nothing; high until idle_i and all DMAs are idle.
         abort_o: Out = bit(),
         /// From the accelerator: nothing is in flight.

@@ -13,6 +13,13 @@ pub trait Flow {
     /// Where operations overlap: from this cycle on it has a part that operations share, if it [uses](Course::shares) it.
     fn given(&mut self, _time: u64) {}
 
+    /// Finds a time for which it must be known that nothing else comes first. All events that are not known yet happen
+    /// after the cycle `until`; None: there are none. Asked for when nothing else can be found before the next turn.
+    /// Returns whether there was one.
+    fn decide(&mut self, _dmas: &mut Dmas, _until: Option<u64>) -> bool {
+        false
+    }
+
     /// When its last command ended, if all have.
     fn end(&self, dmas: &Dmas) -> Option<u64> {
         dmas.end()
@@ -47,6 +54,14 @@ impl Work {
     pub(super) fn advance(&mut self) -> bool {
         match self {
             Self::Flow(dmas, flow) => advance(flow.as_mut(), dmas),
+            Self::Until(_) => false,
+        }
+    }
+
+    /// [`Flow::decide`], where there is something to decide.
+    pub(super) fn decide(&mut self, until: Option<u64>) -> bool {
+        match self {
+            Self::Flow(dmas, flow) => flow.decide(dmas, until),
             Self::Until(_) => false,
         }
     }
@@ -136,6 +151,9 @@ pub fn end(flow: &mut (impl Flow + ?Sized), dmas: &mut Dmas, turns: &mut Turns) 
             dmas.leave(turns);
             return end;
         }
-        dmas.turn();
+        let until = dmas.next();
+        if !flow.decide(dmas, until) {
+            dmas.turn();
+        }
     }
 }

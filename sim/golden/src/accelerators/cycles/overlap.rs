@@ -221,7 +221,9 @@ impl Flights {
             if let Some(found) = wanted(&self.flights, fetch.as_deref()) {
                 return found;
             }
-            self.turn(fetch.as_deref_mut());
+            if !self.decide(fetch.as_deref()) {
+                self.turn(fetch.as_deref_mut());
+            }
         }
     }
 
@@ -238,8 +240,8 @@ impl Flights {
         }
     }
 
-    /// The next turn, of all ports and both directions.
-    fn turn(&mut self, fetch: Option<&mut Dmas>) {
+    /// When each reader waits for a turn, the reader of descriptors last; and when each writer does.
+    fn waiting(&mut self, fetch: Option<&Dmas>) -> [Vec<Option<u64>>; 2] {
         let Self { bus, flights, .. } = self;
         let all: usize = bus.readers.iter().sum();
         let mut read_waits = vec![None; all + 1];
@@ -252,7 +254,29 @@ impl Flights {
             }
             write_waits[flight.engine] = dmas.writer.waits().map(|time| time + shift);
         }
-        read_waits[all] = fetch.as_ref().and_then(|fetch| fetch.readers[0].waits());
+        read_waits[all] = fetch.and_then(|fetch| fetch.readers[0].waits());
+        [read_waits, write_waits]
+    }
+
+    /// Something that has to be decided before the next turn. Returns whether there was anything.
+    fn decide(&mut self, fetch: Option<&Dmas>) -> bool {
+        let [read_waits, write_waits] = self.waiting(fetch);
+        let (reads, writes) = (|k: usize| read_waits[k], |k: usize| write_waits[k]);
+        let read = self.bus.reads.first(&reads).map(|(now, _)| now);
+        let write = self.bus.writes.iter().filter_map(|port| port.when(&writes)).min();
+        let next = [read, write].into_iter().flatten().min();
+        let decided = |flight: &mut Flight| {
+            // What a turn brings about may come in its cycle.
+            flight.shift.is_some_and(|shift| flight.work.decide(next.map(|now| now.saturating_sub(shift + 1))))
+        };
+        self.flights.iter_mut().fold(false, |any, flight| decided(flight) || any)
+    }
+
+    /// The next turn, of all ports and both directions.
+    fn turn(&mut self, fetch: Option<&mut Dmas>) {
+        let [read_waits, write_waits] = self.waiting(fetch.as_deref());
+        let Self { bus, flights, .. } = self;
+        let all = read_waits.len() - 1;
         let (reads, writes) = (|k: usize| read_waits[k], |k: usize| write_waits[k]);
         let read = bus.reads.first(&reads);
         let write = (0..).zip(&bus.writes).filter_map(|(number, port)| Some((port.when(&writes)?, number))).min();

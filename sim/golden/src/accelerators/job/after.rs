@@ -55,6 +55,7 @@ impl<A: Accelerator> Job<'_, A> {
         self.flights.go(engine, 0, Used::default());
         if waits {
             self.flights.stick();
+            self.accelerator.awaited(&checked);
             // It may have read what it reads early.
             for range in self.accelerator.early(&checked) {
                 let mut bytes = vec![0; (range.end() - range.start() + 1) as usize];

@@ -141,7 +141,8 @@ impl TitanusCore {
         }
         let codes = if known { codes.all() } else { Vec::new() };
         let defined = codes.is_empty() && known && operation.is_defined();
-        let certain = known && operation.is_certain();
+        // A later restore is checked against the blocks of the streams, which are unknown where this one is not defined.
+        let certain = known && operation.is_defined();
         let operation = Work::new(Operation::Append(operation), counts, damage);
         Executed { operation, codes, defined, certain, overflows: 0, sum_overflows: 0 }
     }

@@ -108,12 +108,13 @@ impl Flow for Appended {
         for (side, left) in self.sides.iter_mut().zip(&self.blocks.left) {
             moved |= side.advance(&self.taken, left);
         }
-        moved |= self.blocks.advance(&mut dmas.writer);
-        // The side of the next block may depend on events that are not known yet. All of these happen after the next
-        // turn on a port.
+        moved | self.blocks.advance(&mut dmas.writer)
+    }
+
+    /// The side of the next block may depend on events that are not known yet.
+    fn decide(&mut self, dmas: &mut Dmas, until: Option<u64>) -> bool {
         let shown = self.sides.each_ref().map(|side| &side.shown);
-        let turn = dmas.next();
-        moved || self.blocks.offer(shown, &mut dmas.writer, turn)
+        self.blocks.offer(shown, &mut dmas.writer, until)
     }
 
     fn end(&self, dmas: &Dmas) -> Option<u64> {

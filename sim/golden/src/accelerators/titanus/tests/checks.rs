@@ -269,7 +269,8 @@ fn results_on_operands() {
     assert_eq!(ends(product().word(56, 0)), (false, true));
     assert_eq!(ends(append(2, 0)), (true, true));
     assert_eq!(ends(append(2, 0).long(80, 0x3000)), (false, false));
-    assert_eq!(ends(append(2, 0).long(80, AREAS[1])), (false, true));
+    // The stream is not known then, and a later restore may be refused or not.
+    assert_eq!(ends(append(2, 0).long(80, AREAS[1])), (false, false));
     memory.store(0x2000, &[1; 64]);
     let ends = |descriptor: Descriptor| {
         let report = run(&core, &mut memory.clone(), &[append(2, 0), descriptor]);
