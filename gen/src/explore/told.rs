@@ -28,11 +28,8 @@ pub(crate) fn front(points: &[Point]) -> Vec<&Point> {
 
 /// Four digits are enough for a person; whole numbers have all of theirs.
 fn shown(x: f64) -> String {
-    if x.fract() == 0.0 && x.abs() < 1e15 {
-        return decimal(x, 0);
-    }
     let digits = 3 - (x.abs().log10().floor() as i32).clamp(-6, 3);
-    decimal(x, digits.max(1) as usize)
+    decimal(x, if x.fract() == 0.0 { 0 } else { digits as usize })
 }
 
 /// Values of a variable: one, or the range of layers with the mean of numbers.

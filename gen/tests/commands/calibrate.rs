@@ -288,10 +288,8 @@ fn settings_that_were_found() {
     let options = &after.origin.options;
     let [keys, values] = ["keys", "values"].map(|name| &options[name]);
     let thresholds = ["key_threshold=share", "value_threshold=share"];
-    let label = format!(
-        "titanus:{},keys={keys},levels=yes,pruned=layers,{},values={values}",
-        thresholds[0], thresholds[1]
-    );
+    let label =
+        format!("titanus:{},keys={keys},levels=yes,pruned=layers,{},values={values}", thresholds[0], thresholds[1]);
     assert!(out.contains(&format!("\"{label}\"")), "{label}: {out}");
     let (code, _, errors) = told(&[&eval[..], &["--calibration", place, "--set", "keys=7"]].concat());
     assert!(code == 2 && errors.contains("option `keys` is 7, wanted is "), "{errors}");

@@ -185,7 +185,8 @@ fn points_run_as_job_arrays_and_only_once() {
     fs::write(&search, SEARCH).unwrap();
     let explore = |more: &[&str]| {
         let tool = Tool::new(cargo_bin!("senbazuru").display().to_string()).arg("explore").arg(&search).args(more);
-        let output = tool.env("SLURM_CONF", cluster.path("slurm.conf")).timeout(Duration::from_secs(240)).run().unwrap();
+        let output =
+            tool.env("SLURM_CONF", cluster.path("slurm.conf")).timeout(Duration::from_secs(240)).run().unwrap();
         assert_eq!(output.code, Some(0), "{}", output.log());
         (output.stdout, submitted(&output.stderr).len())
     };
