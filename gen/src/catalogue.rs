@@ -10,8 +10,6 @@ use hdl::lang::{About, CatalogBlock, Design, Parameter};
 #[cfg(feature = "standard")]
 use models::cycles::Costs;
 #[cfg(feature = "standard")]
-use models::explore::{Subject, Subjects};
-#[cfg(feature = "standard")]
 use models::schemes::{Choice, Registry, Scheme, Settings};
 use serde_json::{Map, Value};
 use sim::kit::MakeBench;
@@ -36,8 +34,6 @@ pub struct Catalogue {
     entries: Vec<Known>,
     #[cfg(feature = "standard")]
     schemes: Registry,
-    #[cfg(feature = "standard")]
-    subjects: Subjects,
     /// Errors in lines that were added.
     pub(crate) wrong: Vec<String>,
 }
@@ -84,25 +80,6 @@ impl Catalogue {
         }
         self.schemes.push(scheme);
         self
-    }
-
-    /// Adds what `explore` can explore. A name that is there already is an error of [`cli`](Self::cli).
-    #[cfg(feature = "standard")]
-    #[must_use]
-    pub fn subject(mut self, subject: Arc<dyn Subject>) -> Self {
-        let name = subject.name();
-        if self.subjects.iter().any(|other| other.name() == name) {
-            self.wrong.push(format!("two subjects are called `{name}`: give one of them another name"));
-        }
-        self.subjects.push(subject);
-        self
-    }
-
-    /// All subjects of `explore`, in the order in which they were added.
-    #[cfg(feature = "standard")]
-    #[must_use]
-    pub fn subjects(&self) -> &Subjects {
-        &self.subjects
     }
 
     /// All schemes, in the order in which they were added.
@@ -268,11 +245,6 @@ mod tests {
         assert!(Catalogue::standard().wrong.is_empty());
         let twice = Catalogue::empty().block::<Ram>("a-b_3", bench).block::<Ram>("mine", bench);
         assert_eq!(twice.wrong, ["two blocks are called `ram`: give one of them another name in its `ABOUT`"]);
-        let standard = Catalogue::standard();
-        let again = standard.subjects()[0].clone();
-        let name = again.name();
-        let told = format!("two subjects are called `{name}`: give one of them another name");
-        assert_eq!(standard.subject(again).wrong, [told]);
         let odd = Catalogue::empty().block::<Ram>("../mine", bench);
         assert_eq!(odd.wrong, ["family `../mine` of block `ram`, allowed: letters, digits, `_` and `-`"]);
         assert_eq!(format!("{:?}", odd.cli()), format!("{:?}", ExitCode::from(2)));

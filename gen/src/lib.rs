@@ -101,6 +101,8 @@ pub mod coverage;
 mod damage;
 pub mod engine;
 pub mod error;
+#[cfg(feature = "standard")]
+mod explore;
 pub mod flows;
 #[cfg(feature = "standard")]
 mod memory;

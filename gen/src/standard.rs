@@ -15,7 +15,7 @@ use crate::accelerators::reduce;
 use crate::catalogue::{Catalogue, Line};
 
 impl Catalogue {
-    /// The blocks of Senbazuru, in the order in which `list` shows them, its schemes, and what `explore` explores. It needs the feature `standard`.
+    /// The blocks of Senbazuru, in the order in which `list` shows them, and its schemes. It needs the feature `standard`.
     #[must_use]
     pub fn standard() -> Self {
         let blocks = Self::empty()
@@ -193,7 +193,6 @@ impl Catalogue {
                     .runs(accelerators::tender::decoding::RUNS)
                     .counts(accelerators::tender::COSTS),
             );
-        let blocks = models::schemes::registry().into_iter().fold(blocks, Self::scheme);
-        models::explore::subjects().into_iter().fold(blocks, Self::subject)
+        models::schemes::registry().into_iter().fold(blocks, Self::scheme)
     }
 }

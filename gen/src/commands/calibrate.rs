@@ -129,7 +129,7 @@ pub(super) fn one_or_more(text: &str) -> std::result::Result<usize, String> {
 }
 
 /// The last part of a path: the rest is not the same on another machine.
-pub(super) fn file_name(path: &Path) -> String {
+pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
@@ -148,7 +148,7 @@ fn options(calibrates: &dyn Calibrates) -> String {
 }
 
 /// All tokens of a file.
-pub(super) fn tokens(path: &Path, tokenizer: &Tokenizer) -> Result<Vec<u32>> {
+pub(crate) fn tokens(path: &Path, tokenizer: &Tokenizer) -> Result<Vec<u32>> {
     let text = sim::files::read_regular(path).map_err(|e| Failure::file("read", path, &e))?;
     let text = String::from_utf8(text);
     let text = text.map_err(|e| Failure::Usage(format!("{}: no UTF-8: {}", path.display(), e.utf8_error())))?;

@@ -1,343 +1,407 @@
-//! `explore`: settings of an algorithm that are best in two ways at once.
+//! `explore`: settings that are best in several ways at once.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use models::calibration::{self, File};
-use models::decoder::{Precision, Tokenizer};
-use models::default_model::texts;
-use models::explore::front::{best, hypervolume};
-use models::explore::nsga2::{Search, nsga2, random};
-use models::explore::store::Store;
-use models::explore::{Explored, Genes, Headings, Objectives, Point, Step, Subject};
-use models::schemes::{Given, Learning};
+use models::explore::narrowing::Step;
+use models::explore::nsga2::{self, nsga2};
+use models::explore::{Evaluate, Genes, Objectives, Point, front::hypervolume};
+use models::schemes::{Chosen, Given, Learning, Scheme};
+use serde_json::Value;
 
-use super::calibrate::{file_name, tokens};
 use super::calibration::read_any;
-use super::run::chosen::{Source, digest_of};
+use super::run::chosen::digest_of;
 use super::run::failures::{failed, refused};
-use crate::catalogue::{Catalogue, similar};
+use crate::catalogue::Catalogue;
+use crate::engine::{Engine, Job, Slurm};
 use crate::error::{Failure, Result};
+use crate::explore::{self, Language, Setting, Spec, Subject, Target, Worth, front, objectives};
 use crate::output::{check_place, replace};
-use crate::present::numbers::{counted, decimal};
-use crate::present::page;
+use crate::point::{STORE, STORE_LIMIT, Store};
+use crate::present::numbers::decimal;
 use crate::present::progress::Progress;
 use crate::present::report;
-use crate::present::table::Table;
+use crate::shell::Program;
 
-/// Hypervolumes are shares of the area below this point: twice the perplexity of int8, and the bytes of int8 with
-/// indices.
-const WORST: Objectives = [2.0, 1.125];
+/// Where settings are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum EngineName {
+    /// In this program
+    Local,
+    /// As job arrays of the Slurm cluster that this machine is part of, one for each generation
+    Slurm,
+}
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// What to explore: a subject of the catalogue; a wrong name tells all of them
-    subject: String,
-    /// Model: a GGUF file, or a folder with config.json, safetensors and tokenizer.json [default: SmolLM2-135M, which
-    /// `scripts/setup full` fetches]
+    /// Description of the search, see docs/exploration.md
+    file: PathBuf,
+    /// Model: a GGUF file, or a folder with config.json, safetensors and tokenizer.json [default: of the file, or
+    /// SmolLM2-135M, which `scripts/setup full` fetches]
     #[arg(long, value_name = "PATH")]
     model: Option<PathBuf>,
-    /// Calibration of the model, which `senbazuru calibrate` wrote: its folder. Its thresholds, if it has some, are a
-    /// setting of the first generation
+    /// Calibration of the model, which `senbazuru calibrate` wrote: its folder. The settings of layers that it holds are
+    /// a setting of the first generation
     #[arg(long, value_name = "FOLDER")]
     calibration: Option<PathBuf>,
-    /// Folder for this calibration with the thresholds and widths that --widths ends with
-    #[arg(short, long, value_name = "FOLDER", requires = "calibration", requires = "widths")]
+    /// Folder for this calibration with the settings that the second stage of the file ends with
+    #[arg(short, long, value_name = "FOLDER", requires = "calibration")]
     output: Option<PathBuf>,
-    /// Text that is read, in UTF-8; white space at its end is left out [default: the opening of "Pride and Prejudice",
-    /// which is in this program]
+    /// Text that is read, in UTF-8; white space at its end is left out [default: of the file, or the opening of "Pride
+    /// and Prejudice", which is in this program]
     #[arg(long, value_name = "FILE")]
     text: Option<PathBuf>,
-    /// Read the first N tokens of the text, half of them as prefill [default: 96, or as many as the text or the model's
-    /// context has if that is less]
+    /// Read the first N tokens of the text [default: of the file, or 96, or as many as the text or the model's context
+    /// has if that is less]
     #[arg(long, value_name = "N")]
     tokens: Option<usize>,
-    /// Settings of a generation
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(2..=1000))]
-    population: u64,
-    /// Generations after the first one
-    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u64).range(0..=10_000))]
-    generations: u64,
-    /// Seed of all random numbers
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// Search with N seeds, from --seed on, and at random as well; print median hypervolumes
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
-    seeds: u64,
-    /// Search at random as well, with the same number of settings
+    /// Settings of a generation [default: of the file, or 16]
+    #[arg(long, value_name = "N")]
+    population: Option<u64>,
+    /// Generations after the first one [default: of the file, or 12]
+    #[arg(long, value_name = "N")]
+    generations: Option<u64>,
+    /// Seed of all random numbers [default: of the file, or 1]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Search at random as well, with the same number of settings, and print what share of a box each front dominates
     #[arg(long)]
     random: bool,
-    /// Then choose widths of numbers. The start is the setting with the fewest bytes whose perplexity exceeds the one
-    /// of int8 by at most this share; widths may add the same share once more
-    #[arg(long, value_name = "SHARE")]
-    widths: Option<f64>,
-    /// Keep computed settings in a file, so that the same command goes on after a stop
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
-    /// Write the front with all thresholds as CSV
+    /// Folder of stored results, which sweeps share; what is there is not computed again
+    #[arg(long, value_name = "DIR", default_value = STORE)]
+    store: PathBuf,
+    /// Write the front with all values as CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Draw all settings and the front, as SVG
+    /// Draw the first two objectives of all settings, and the front, as SVG
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Settings that are computed in parallel [default: number of processors]
+    /// Settings that are computed in parallel in this program [default: number of processors]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
+    /// Where settings are computed
+    #[arg(long, value_enum, default_value_t = EngineName::Local)]
+    engine: EngineName,
+    /// Settings of a Slurm job
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN)]
+    together: NonZeroUsize,
+    /// Folder for the commands and logs of Slurm [default: target/explore/<name of the file>/slurm]
+    #[arg(long, value_name = "DIR")]
+    logs: Option<PathBuf>,
+    /// Wait for the Slurm jobs of an interrupted run and take over their results
+    #[arg(long)]
+    resume: bool,
+    /// An option for sbatch, for example `--sbatch=--partition=long`; may be repeated
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    sbatch: Vec<String>,
+    /// Compute these settings and print nothing: what jobs of a cluster do
+    #[arg(long, value_name = "SETTING;..", value_delimiter = ';', hide = true)]
+    evaluate: Vec<String>,
 }
 
 pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
-    let subjects = catalogue.subjects();
-    let Some(subject) = subjects.iter().find(|subject| subject.name() == args.subject) else {
-        let names: Vec<&str> = subjects.iter().map(|subject| subject.name()).collect();
-        let near = similar(&args.subject, &names);
-        let hint = near.first().map(|name| format!(" did you mean {name}?")).unwrap_or_default();
-        let known: Vec<_> =
-            subjects.iter().map(|subject| format!("{} ({})", subject.name(), subject.about())).collect();
-        let known = known.join(", ");
-        return Err(Failure::Usage(format!("nothing to explore in `{}`;{hint} subjects are: {known}", args.subject)));
-    };
-    if args.widths.is_some_and(|share| !(share >= 0.0 && share.is_finite())) {
-        return Err(Failure::Usage(
-            "--widths is the share by which perplexity may rise: 0 or more, for example 0.05".into(),
-        ));
-    }
+    let mut spec = Spec::read(&args.file, catalogue)?;
+    args.over(&mut spec)?;
     if let Some(folder) = &args.output {
         File::check_place(folder).map_err(refused)?;
+        let needs = || Failure::Usage(format!("-o needs a section [narrow] in {}", spec.path.display()));
+        spec.narrow.as_ref().ok_or_else(needs)?;
+    }
+    if args.svg.is_some() && spec.objectives.len() < 2 {
+        return Err(Failure::Usage(format!("--svg draws two objectives, {} has one", spec.path.display())));
     }
     args.csv.iter().chain(&args.svg).try_for_each(|path| check_place(path))?;
-    let Source { tokenizer, read, name } = Source::of(args.model.as_deref(), Precision::Half)?;
-    let progress = Progress::new(1, format!("reading the weights of {name}"));
-    let model = read()?;
-    let read = |path: &PathBuf| read_any(path, catalogue, (&digest_of(args.model.as_deref())?, model.config()));
-    let given = args.calibration.as_ref().map(read).transpose()?;
-    let known = given.as_ref().map(|given| {
-        let (place, accelerator) = (given.file.path.display(), &given.file.origin.accelerator);
-        let wanted = subject.accelerator();
-        if accelerator != wanted {
-            return Err(Failure::Usage(format!("{place}: `accelerator` is {accelerator}, wanted is {wanted}")));
-        }
-        subject.known(&given.settings, &given.file.arrays).map_err(refused)
-    });
-    let known = known.transpose()?.flatten();
-    let text = args.read(&tokenizer, model.config().context)?;
-    let tokens = &text.tokens;
-    let problem = subject.problem(&model, tokens);
-    let store = args.store.as_deref().map(|path| Store::open(path, &problem)).transpose().map_err(refused)?;
+    let limit = ::sim::held::limit(STORE_LIMIT)?;
+    let language = spec.scheme.as_ref().map(|_| spec.text.read()).transpose()?;
+    let store = Store::new(&args.store);
+    let subject = Subject::new(&spec, catalogue.schemes(), language.as_ref(), &store);
     let threads = args.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
-    let exploration = subject.on(&model, tokens, threads, store).map_err(failed)?;
-    let told = Told { args, subject: &**subject, exploration, progress: &progress, done: 0, given, known, text: &text };
-    let told = { told }.all()?;
+    if !args.evaluate.is_empty() {
+        let limits = [&subject.space.limits(), &subject.narrow.limits()];
+        let settings = args.evaluate.iter().map(|text| Setting::parse(text, limits)).collect::<Result<Vec<_>, _>>();
+        return subject.worths(&settings.map_err(Failure::Usage)?, threads, &|| ()).map(drop);
+    }
+    let given = given(args, catalogue, (&spec, language.as_ref()))?;
+    let slurm = args.slurm(&spec)?;
+    let progress = Progress::new(1, spec.title.clone());
+    let mut searching =
+        Searching { args, subject: &subject, slurm, threads, progress: &progress, language: language.as_ref(), given };
+    let told = searching.all()?;
     drop(progress);
+    limit.map_or(Ok(()), |most| store.shrink(most).map(drop))?;
     report::print(&told)
 }
 
-/// Tokens where nobody says how many.
-const TOKENS: usize = 96;
-
-/// What is read.
-struct Text {
-    name: String,
-    tokens: Vec<u32>,
+/// The calibration, which one of the schemes takes.
+fn given(args: &Args, catalogue: &Catalogue, (spec, language): (&Spec, Option<&Language>)) -> Result<Option<Given>> {
+    let Some(path) = &args.calibration else { return Ok(None) };
+    let (Some(scheme), Some(language)) = (&spec.scheme, language) else {
+        return Err(Failure::Usage(format!("--calibration is of a `scheme`, and {} has none", spec.path.display())));
+    };
+    let digest = digest_of(spec.text.model.as_deref())?;
+    let given = read_any(path, catalogue, (&digest, language.model.config()))?;
+    let accelerator = &given.file.origin.accelerator;
+    let chosen = Chosen::parse(catalogue.schemes(), &scheme.to_string()).map_err(refused)?;
+    if !chosen.takes(accelerator) {
+        let wanted: Vec<&str> = chosen.parts().filter_map(|(scheme, _)| scheme.calibrated_by()).collect();
+        let wanted = if wanted.is_empty() { "none".to_owned() } else { wanted.join(" or ") };
+        let place = given.file.path.display();
+        return Err(Failure::Usage(format!("{place}: `accelerator` is {accelerator}, wanted is {wanted}")));
+    }
+    Ok(Some(given))
 }
 
 impl Args {
-    /// The text that is read, as far as it is.
-    fn read(&self, tokenizer: &Tokenizer, context: usize) -> Result<Text> {
-        let (name, mut all) = match &self.text {
-            Some(path) => (file_name(path), tokens(path, tokenizer)?),
-            None => (texts::OPENING.to_owned(), texts::opening(tokenizer).map_err(refused)?),
+    /// What the command line says goes before the file.
+    fn over(&self, spec: &mut Spec) -> Result<()> {
+        let Spec { text, search, .. } = spec;
+        for (slot, given) in [(&mut text.model, &self.model), (&mut text.file, &self.text)] {
+            *slot = given.clone().or_else(|| slot.take());
+        }
+        text.tokens = self.tokens.or(text.tokens);
+        search.population = self.population.unwrap_or(search.population);
+        search.generations = self.generations.unwrap_or(search.generations);
+        search.seed = self.seed.unwrap_or(search.seed);
+        search.check().map_err(Failure::Usage)
+    }
+
+    /// The cluster, if it computes. Jobs of an earlier run that are still in the queue need no second job.
+    fn slurm(&self, spec: &Spec) -> Result<Option<Slurm>> {
+        if self.engine == EngineName::Local {
+            return Ok(None);
+        }
+        let name = spec.path.file_stem().unwrap_or_default();
+        let folder = self.logs.clone().unwrap_or_else(|| Path::new("target/explore").join(name).join("slurm"));
+        let (options, resume) = (self.sbatch.clone(), self.resume);
+        let slurm = Slurm { folder, options, resume, poll: Duration::from_secs(1) };
+        slurm.settle()?;
+        Ok(Some(slurm))
+    }
+
+    /// The command that computes settings elsewhere.
+    fn words(&self, spec: &Spec, settings: &[Setting]) -> Result<Vec<String>> {
+        let program = Program::this().map_err(|e| Failure::Check(format!("cannot find senbazuru itself: {e}")))?;
+        let path = |path: &Path| {
+            let told = || Failure::Usage(format!("{}: the name is not UTF-8", path.display()));
+            path.to_str().map(str::to_owned).ok_or_else(told)
         };
-        let (has, most) = (all.len(), context.min(all.len()));
-        if most < 2 {
-            return Err(Failure::Usage(format!("--text: {name} has {}, wanted are 2 or more", counted(has, "token"))));
+        let mut words = program.words;
+        words.extend(["explore".to_owned(), path(&self.file)?, "--store".to_owned(), path(&self.store)?]);
+        for (option, value) in [("--model", &spec.text.model), ("--text", &spec.text.file)] {
+            if let Some(value) = value {
+                words.extend([option.to_owned(), path(value)?]);
+            }
         }
-        let count = self.tokens.unwrap_or_else(|| TOKENS.min(most));
-        if !(2..=most).contains(&count) {
-            let why = format!("{name} has {has}, the model's context is {context}");
-            return Err(Failure::Usage(format!("--tokens is {count}, allowed: 2 to {most}; {why}")));
-        }
-        all.truncate(count);
-        Ok(Text { name, tokens: all })
+        words.extend(spec.text.tokens.iter().flat_map(|tokens| ["--tokens".to_owned(), tokens.to_string()]));
+        let settings: Vec<String> = settings.iter().map(Setting::to_string).collect();
+        words.extend(["--evaluate".to_owned(), settings.join(";")]);
+        Ok(words)
     }
 }
 
 /// A search that is going on.
-struct Told<'a> {
+struct Searching<'a> {
     args: &'a Args,
-    subject: &'a dyn Subject,
-    exploration: Box<dyn Explored + 'a>,
+    subject: &'a Subject<'a>,
+    slurm: Option<Slurm>,
+    threads: NonZeroUsize,
     progress: &'a Progress,
-    done: usize,
+    language: Option<&'a Language>,
     given: Option<Given>,
-    /// Thresholds of it.
-    known: Option<Genes>,
-    text: &'a Text,
 }
 
-impl Told<'_> {
+impl Searching<'_> {
     fn all(&mut self) -> Result<String> {
-        let layers = self.exploration.layers();
-        let plain = self.exploration.thresholds(&[vec![0; 2 * layers]]).map_err(failed)?[0];
-        let reference = [WORST[0] * plain[0], WORST[1]];
-        let with_random = self.args.random || self.args.seeds > 1;
-        let (mut first, mut volumes) = (None, Vec::new());
-        for seed in (self.args.seed..).take(self.args.seeds as usize) {
-            let found = self.search(seed, false)?;
-            let others = if with_random { self.search(seed, true)? } else { Vec::new() };
-            volumes.push([&found, &others].map(|points| hypervolume(&objectives(points), reference)));
-            first.get_or_insert((found, others));
+        let spec = self.subject.spec;
+        let found = self.search(false)?;
+        let others = if self.args.random { self.search(true)? } else { Vec::new() };
+        let best = front(&found);
+        if best.is_empty() {
+            return Err(Failure::Check(format!("no setting of {} is possible: {}", found.len(), self.why(&found)?)));
         }
-        let (found, others) = first.unwrap_or_default();
-        let front: Vec<&Point> = best(&objectives(&found)).into_iter().map(|n| &found[n]).collect();
-        let mut text = self.front(&front, plain);
-        text += &self.volumes(&volumes, with_random);
+        let mut text = String::new();
+        let (steps, told, from) = self.narrowed(&best)?;
+        text += &explore::tables(self.subject, &best, &steps);
+        text += &format!("\n{} settings, seed {}\n", found.len(), spec.search.seed);
+        if !others.is_empty() {
+            text += &volumes(&found, &others);
+        }
         if let Some(path) = &self.args.csv {
-            replace(path, csv(&front, self.subject.headings().columns).as_bytes())?;
+            replace(path, &explore::csv(self.subject, &best)?)?;
         }
         if let Some(path) = &self.args.svg {
-            self.draw(path, &found, &others, reference)?;
+            let mut series = vec![("NSGA-II", &found[..])];
+            series.extend((!others.is_empty()).then_some(("at random", &others[..])));
+            replace(path, explore::drawing(spec, &series)?.as_bytes())?;
         }
-        if let Some(share) = self.args.widths {
-            text += &self.widths(&front, plain, share)?;
+        text += &told;
+        if let (Some(from), Some(last)) = (from, steps.last()) {
+            text += &self.write(from, last)?;
         }
         Ok(text)
     }
 
-    fn search(&mut self, seed: u64, at_random: bool) -> Result<Vec<Point>> {
-        let search = Search {
-            limits: self.exploration.limits(),
-            population: self.args.population as usize,
-            generations: self.args.generations as usize,
-            seed,
-            known: self.known.clone(),
+    /// Why no setting is possible: what is said of the first one.
+    fn why(&self, found: &[Point]) -> Result<String> {
+        let Some(first) = found.first() else { return Ok("there is none".to_owned()) };
+        let worth = self.subject.worth(&Setting { genes: first.genes.clone(), narrow: None })?;
+        Ok(worth.refused.unwrap_or_else(|| "objectives are infinite".to_owned()))
+    }
+
+    /// Worths of settings: on the cluster what the store has not, and everything else here.
+    fn worths(&self, settings: &[Setting]) -> Result<Vec<Objectives>> {
+        if let Some(slurm) = &self.slurm {
+            let mut new = Vec::new();
+            for setting in settings {
+                if !self.subject.is_known(setting)? {
+                    new.push(setting.clone());
+                }
+            }
+            let mut jobs = Vec::new();
+            for (number, some) in new.chunks(self.args.together.get()).enumerate() {
+                let words = self.args.words(self.subject.spec, some)?;
+                jobs.push(Job { number, label: some[0].to_string(), words });
+            }
+            if !jobs.is_empty() {
+                slurm.run(&jobs, self.progress)?;
+            }
+        }
+        let all = self.subject.worths(settings, self.threads, &|| ())?;
+        Ok(all.into_iter().map(|Worth { objectives, .. }| objectives).collect())
+    }
+
+    fn search(&self, at_random: bool) -> Result<Vec<Point>> {
+        let spec = self.subject.spec;
+        let search = nsga2::Search {
+            limits: self.subject.space.limits(),
+            population: spec.search.population as usize,
+            generations: spec.search.generations as usize,
+            seed: spec.search.seed,
+            known: self.known()?,
         };
-        self.done = 0;
-        let Self { exploration, progress, done, .. } = self;
         let what = if at_random { "at random" } else { "NSGA-II" };
-        let mut evaluate = |genes: &[Vec<u32>]| {
-            let all = exploration.thresholds(genes)?;
-            *done += genes.len();
-            let least = all.iter().map(|worth| worth[0]).fold(f64::INFINITY, f64::min);
-            let budget = search.budget();
-            progress
-                .message(format!("seed {seed}, {what}: {done} of {budget} settings, perplexity from {least:.2} on"));
-            Ok(all)
+        let (budget, mut done) = (search.budget(), 0);
+        let mut failure = None;
+        let mut evaluate = |genes: &[Genes]| {
+            self.progress.message(format!("{what}: {done} of {budget} settings"));
+            done += genes.len();
+            let settings: Vec<Setting> =
+                genes.iter().map(|genes| Setting { genes: genes.clone(), narrow: None }).collect();
+            self.worths(&settings).map_err(|e| kept(&mut failure, e))
         };
-        let search = &search;
-        if at_random { random(search, &mut evaluate) } else { nsga2(search, &mut evaluate) }.map_err(failed)
+        let found = if at_random { nsga2::random(&search, &mut evaluate) } else { nsga2(&search, &mut evaluate) };
+        found.map_err(|e| failure.unwrap_or_else(|| failed(e)))
     }
 
-    /// The settings that were found, as a table.
-    fn front(&self, front: &[&Point], plain: Objectives) -> String {
-        let Headings { numbers: [one, other], zeros, .. } = self.subject.headings();
-        let mut table = Table::new(["perplexity", "bytes an element", one, other]);
-        for point in front {
-            let range = |side: usize| {
-                let of_side = || point.genes.iter().skip(side).step_by(2);
-                let (low, high) = (of_side().min().copied().unwrap_or(0), of_side().max().copied().unwrap_or(0));
-                let mean = of_side().map(|&t| f64::from(t)).sum::<f64>() / (point.genes.len() / 2).max(1) as f64;
-                format!("{low} to {high}, mean {}", decimal(mean, 1))
-            };
-            let [perplexity, bytes] = point.objectives;
-            table.row([decimal(perplexity, 3), decimal(bytes, 4), range(0), range(1)]);
+    /// The setting that a calibration holds.
+    fn known(&self) -> Result<Option<Genes>> {
+        let (Some(given), Some(_)) = (&self.given, &self.subject.spec.scheme) else { return Ok(None) };
+        let mut held: Vec<(String, Vec<Value>)> = Vec::new();
+        for (name, scheme) in self.schemes() {
+            for (option, values) in scheme.held(given).map_err(refused)? {
+                let values =
+                    values.iter().map(|text| serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()));
+                held.push((format!("{name}.{option}"), values.collect()));
+            }
         }
-        let tokens = self.text.tokens.len();
-        let plain = decimal(plain[0], 3);
-        format!(
-            "{}\n{} settings of {tokens} tokens; {zeros}: perplexity {plain}, 1 byte an element\n",
-            report::table(&table),
-            self.args.population * (self.args.generations + 1)
-        )
-    }
-
-    fn volumes(&self, volumes: &[[f64; 2]], with_random: bool) -> String {
-        let median = |n: usize| {
-            let mut all: Vec<f64> = volumes.iter().map(|both| both[n]).collect();
-            all.sort_by(f64::total_cmp);
-            let middle = all.len() / 2;
-            let pair = [all.get(middle.saturating_sub(1 - all.len() % 2)), all.get(middle)];
-            decimal(pair.iter().flatten().copied().sum::<f64>() / 2.0, 4)
-        };
-        let of = if volumes.len() > 1 { format!("median of {} seeds, ", volumes.len()) } else { String::new() };
-        let random = if with_random { format!("; at random {}", median(1)) } else { String::new() };
-        format!("hypervolume (twice the perplexity of int8, 1.125 bytes): {of}NSGA-II {}{random}\n", median(0))
-    }
-
-    fn draw(&self, path: &Path, found: &[Point], others: &[Point], worst: Objectives) -> Result<()> {
-        // Settings that are broken anyway would leave no room for the others.
-        let shown = |points: &[Point]| -> Vec<Objectives> {
-            objectives(points).into_iter().filter(|worth| worth[0] < worst[0]).collect()
-        };
-        let mut series = vec![("NSGA-II", shown(found))];
-        if !others.is_empty() {
-            series.push(("at random", shown(others)));
+        let space = &self.subject.space;
+        if !space.variables.iter().any(|variable| held.iter().any(|(name, _)| *name == variable.axis.name)) {
+            return Ok(None);
         }
-        let title = self.subject.headings().title;
-        replace(path, page::front(title, ["perplexity", "bytes an element"], &series)?.as_bytes())
+        let of = |name: &str| held.iter().find(|(other, _)| other == name).map(|(_, values)| values.clone());
+        let genes = space.genes(&of);
+        genes.map(Some).map_err(|e| Failure::Usage(format!("{}: {e}", given.file.path.display())))
     }
 
-    /// The second stage.
-    fn widths(&mut self, front: &[&Point], plain: Objectives, share: f64) -> Result<String> {
-        let limit = plain[0] * (1.0 + share);
-        let within = front.iter().rev().find(|point| point.objectives[0] <= limit);
-        let Some(from) = within else {
-            let told = format!("widths: no setting of the front has a perplexity of {} or less", decimal(limit, 3));
+    /// The schemes that take the calibration.
+    fn schemes(&self) -> Vec<(&'static str, &dyn Scheme)> {
+        let Some(given) = &self.given else { return Vec::new() };
+        let takes = |scheme: &&Arc<dyn Scheme>| {
+            let is_here = self.subject.spec.scheme.as_ref().is_some_and(|written| written.has(scheme.name()));
+            is_here && scheme.calibrated_by() == Some(&given.file.origin.accelerator)
+        };
+        self.subject.registry().iter().filter(takes).map(|scheme| (scheme.name(), scheme.as_ref())).collect()
+    }
+
+    /// The second stage: its steps, what is said of them, and the setting that it begins with.
+    fn narrowed<'f>(&self, best: &[&'f Point]) -> Result<(Vec<Step>, String, Option<&'f Point>)> {
+        let Some(narrow) = &self.subject.spec.narrow else { return Ok(Default::default()) };
+        let spec = self.subject.spec;
+        let name = &spec.objectives[narrow.keep].name;
+        let plain = Setting { genes: vec![0; self.subject.space.limits().len()], narrow: None };
+        let plain = self.worths(&[plain])?.swap_remove(0)[narrow.keep];
+        let limit = plain * (1.0 + narrow.share);
+        let Some(from) = narrow.start(best, limit) else {
+            let told = format!("no setting of the front has {name} of {} or less", decimal(limit, 3));
             return match &self.args.output {
-                None => Ok(told + "\n"),
+                None => Ok((Vec::new(), format!("{told}: nothing becomes smaller\n"), None)),
                 Some(folder) => Err(Failure::Check(format!("{told}; {} is not written", folder.display()))),
             };
         };
-        let most = limit * (1.0 + share);
-        self.progress.message("widths of numbers");
-        let steps = self.exploration.choose_widths(&from.genes, most).map_err(failed)?;
-        let [one, other] = self.subject.headings().widths;
-        let mut table = Table::new(["widths", "perplexity", "bytes an element", one, other]);
-        let row = |step: &Step| {
-            let mean = |side: usize| {
-                let sum: u32 = step.widths.iter().map(|width| width[side]).sum();
-                decimal(f64::from(sum) / step.widths.len().max(1) as f64, 2)
-            };
-            [step.what.clone(), decimal(step.worth[0], 3), decimal(step.worth[1], 4), mean(0), mean(1)]
+        self.progress.message("second stage");
+        let most = limit * (1.0 + narrow.share);
+        let mut failure = None;
+        let mut evaluate = |all: &[Genes]| {
+            let of = |narrow: &Genes| Setting { genes: from.genes.clone(), narrow: Some(narrow.clone()) };
+            let settings: Vec<Setting> = all.iter().map(of).collect();
+            self.worths(&settings).map_err(|e| kept(&mut failure, e))
         };
-        steps.iter().for_each(|step| table.row(row(step)));
-        let written = self.write(&from.genes, steps.last())?;
-        let from = decimal(from.objectives[0], 3);
-        let most = decimal(most, 3);
-        Ok(format!("\nfrom the setting with perplexity {from}, up to {most}:\n{}{written}", report::table(&table)))
+        let evaluate: &mut Evaluate<'_> = &mut evaluate;
+        let steps = narrow.steps(&self.subject.narrow, most, evaluate);
+        let steps = steps.map_err(|e| failure.unwrap_or(e))?;
+        let [plain, start, most] = [plain, from.objectives[narrow.keep], most].map(|x| decimal(x, 3));
+        let told = format!("{name} is {plain} with first values; smaller from {start}, up to {most}\n");
+        Ok((steps, told, Some(from)))
     }
 
-    /// Writes the calibration with thresholds and widths, if the user wants it.
-    fn write(&self, thresholds: &Genes, last: Option<&Step>) -> Result<String> {
-        let (Some(folder), Some(given), Some(last)) = (&self.args.output, &self.given, last) else {
+    /// Writes the calibration with what the search has found, if the user wants it.
+    fn write(&self, from: &Point, last: &Step) -> Result<String> {
+        let (Some(folder), Some(given), Some(language)) = (&self.args.output, &self.given, self.language) else {
             return Ok(String::new());
         };
+        let setting = Setting { genes: from.genes.clone(), narrow: Some(last.genes.clone()) };
+        let written = self.subject.scheme(&setting)?.unwrap_or_default();
+        let chosen = Chosen::parse(self.subject.registry(), &written).map_err(refused)?;
         let (mut origin, mut arrays) = (given.file.origin.clone(), given.file.arrays.clone());
-        let pairs: Vec<[u32; 2]> = thresholds.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
-        self.subject.put(&mut origin.options, &mut arrays, [&pairs, &last.widths]).map_err(failed)?;
-        let Text { name, tokens } = self.text;
-        let digest = Learning { windows: vec![tokens.clone()] }.fingerprint();
-        origin.explored = Some(calibration::Search { text: name.clone(), tokens: tokens.len(), digest });
+        let layers = language.model.config().layers;
+        for (scheme, settings) in chosen.parts() {
+            if scheme.calibrated_by() == Some(&given.file.origin.accelerator) {
+                scheme.put(settings, (&mut origin.options, &mut arrays), layers).map_err(refused)?;
+            }
+        }
+        let digest = Learning { windows: vec![language.tokens.clone()] }.fingerprint();
+        let (text, tokens) = (language.name.clone(), language.tokens.len());
+        origin.explored = Some(calibration::Search { text, tokens, digest });
         File::write(folder, &origin, &arrays).map_err(refused)?;
-        Ok(format!("\n{}: thresholds and widths of {} layers\n", folder.display(), pairs.len()))
+        let named = |name: &str| self.subject.spec.fixed.iter().any(|(other, ..)| other == name);
+        let names = self.subject.space.variables.iter().chain(&self.subject.narrow.variables);
+        let names: Vec<&str> = names
+            .filter(|variable| matches!(variable.target, Target::Scheme(..)) && !named(&variable.axis.name))
+            .map(|variable| variable.axis.name.as_str())
+            .collect();
+        Ok(format!("{}: {} of {layers} layers\n", folder.display(), names.join(", ")))
     }
 }
 
-fn objectives(points: &[Point]) -> Vec<Objectives> {
-    points.iter().map(|point| point.objectives).collect()
+/// Keeps a failure, whose exit code an error of a search has not.
+fn kept(place: &mut Option<Failure>, failure: Failure) -> anyhow::Error {
+    let told = anyhow::anyhow!("{failure}");
+    *place = Some(failure);
+    told
 }
 
-/// A line for each setting: its two figures, and both numbers layer by layer, in columns of these names.
-fn csv(front: &[&Point], [one, other]: [&str; 2]) -> String {
-    let layers = front.first().map_or(0, |point| point.genes.len() / 2);
-    let names = (0..layers).flat_map(|layer| [format!("{one}_{layer}"), format!("{other}_{layer}")]);
-    let head: Vec<String> =
-        ["perplexity".to_owned(), "bytes_per_element".to_owned()].into_iter().chain(names).collect();
-    let line = |point: &&Point| {
-        let worth = point.objectives.iter().map(f64::to_string);
-        worth.chain(point.genes.iter().map(u32::to_string)).collect::<Vec<_>>().join(",")
-    };
-    let lines: Vec<String> = front.iter().map(line).collect();
-    format!("{}\n{}\n", head.join(","), lines.join("\n"))
+/// Shares of the box up to the worst numbers of both fronts.
+fn volumes(found: &[Point], others: &[Point]) -> String {
+    let both = [front(found), front(others)];
+    let count = found.first().map_or(0, |point| point.objectives.len());
+    let most = |k: usize| both.iter().flatten().map(|point| point.objectives[k]).fold(0.0, f64::max);
+    // The ends of a front count, too.
+    let reference: Vec<f64> = (0..count).map(|k| 1.01 * most(k)).collect();
+    let [nsga2, random] = [found, others].map(|points| decimal(hypervolume(&objectives(points), &reference), 4));
+    format!("hypervolume up to 1.01 of the worst of both fronts: NSGA-II {nsga2}; at random {random}\n")
 }
 
 #[cfg(test)]
@@ -345,13 +409,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn csv_by_hand() {
-        let points = [
-            Point { genes: vec![1, 2, 3, 4], objectives: [16.5, 0.25] },
-            Point { genes: vec![5, 6, 7, 8], objectives: [17.0, 0.125] },
-        ];
-        let expected = "perplexity,bytes_per_element,a_0,b_0,a_1,b_1\n\
-                        16.5,0.25,1,2,3,4\n17,0.125,5,6,7,8\n";
-        assert_eq!(csv(&points.iter().collect::<Vec<_>>(), ["a", "b"]), expected);
+    fn volumes_by_hand() {
+        let point = |objectives: [f64; 2]| Point { genes: vec![], objectives: objectives.to_vec() };
+        // Of the box up to 4.04: (4.04 - 1) x (4.04 - 1), and (4.04 - 4) x (4.04 - 4).
+        let told = volumes(&[point([1.0, 1.0])], &[point([4.0, 4.0])]);
+        assert!(told.ends_with("NSGA-II 0.5662; at random 0.0001\n"), "{told}");
     }
 }

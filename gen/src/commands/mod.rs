@@ -41,7 +41,11 @@ mod target;
 mod wave;
 
 #[cfg(feature = "standard")]
-pub(crate) use run::failures::chain;
+pub(crate) use {
+    calibrate::{file_name, tokens},
+    run::chosen::Source,
+    run::failures::{chain, failed, refused},
+};
 
 use std::ffi::OsString;
 

@@ -75,7 +75,7 @@ fn row_of(machine: &Machine, comparison: &Comparison, store: &Store, progress: &
                 (Some(table), Ok(cost)) => {
                     let steady = comparison.part.steady(&*costs, &model, job.work());
                     names.extend(steady.iter().map(|(event, _)| event.name.to_string()));
-                    Some(Price::new(table, machine, cost, &steady)?)
+                    Some(Price::new(table, (&machine.name, [machine.area, machine.memory]), cost, &steady)?)
                 }
                 _ => None,
             };
@@ -100,10 +100,13 @@ fn cell(
     let count = || part.cost(costs, model, job.work()).map_err(|e| format!("{e:#}"));
     let Kind::Block { entry, params, settings } = &machine.kind else { return Ok(count()) };
     let block = entry.about().name;
-    let key = Key::of_cost(&json!({
-        "block": block, "parameters": params, "settings": settings.to_string(), "latency": comparison.latency,
-        "model": format!("{model:?}"), "part": part.name(), "work": job,
-    }))?;
+    let key = Key::counted(
+        "cost of a layer",
+        &json!({
+            "block": block, "parameters": params, "settings": settings.to_string(), "latency": comparison.latency,
+            "model": format!("{model:?}"), "part": part.name(), "work": job,
+        }),
+    )?;
     if let Some(found) = store.get(&key)?.and_then(|found| known(&found)) {
         return Ok(found);
     }

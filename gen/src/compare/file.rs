@@ -110,7 +110,7 @@ struct RawMachine {
 }
 
 /// A text, and how errors in it are told.
-pub(super) struct Place<'a> {
+pub(crate) struct Place<'a> {
     pub path: &'a Path,
     pub text: &'a str,
 }

@@ -195,13 +195,13 @@ const CODE: [&str; 34] = [
 
 #[cfg(feature = "standard")]
 impl Key {
-    /// The key of a cost that this program counts, of which everything else that it depends on is told.
+    /// The key of what a model of this program counts, of which everything else that it depends on is told.
     ///
     /// # Errors
     /// This program cannot be read.
-    pub(crate) fn of_cost(told: &serde_json::Value) -> Result<Self> {
+    pub(crate) fn counted(what: &str, told: &serde_json::Value) -> Result<Self> {
         let mut hasher = blake3::Hasher::new();
-        for part in ["senbazuru cost of a layer", program()?, &told.to_string()] {
+        for part in [&format!("senbazuru {what}"), program()?, &told.to_string()] {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         }

@@ -11,12 +11,23 @@ use serde_json::{Map, Value, json};
 
 use super::PREFIX;
 use crate::catalogue::{Entry, Params, similar};
-use crate::compare::{Job, LATENCY, MOST_BATCH, MOST_CONTEXT, MOST_LATENCY, Phase};
+use crate::compare::{EnergyPart, EnergyTable, Job, LATENCY, MOST_BATCH, MOST_CONTEXT, MOST_LATENCY, Phase, Price};
 use crate::error::{Failure, Result};
 use crate::params::plain;
 
-/// Names of the numbers; the last one needs a bandwidth.
-const NAMES: [&str; 5] = ["cycles", "bytes", "products", "busy", "time_cycles"];
+/// Names of the numbers that every work has, that a bandwidth brings, and that energies bring: the sum, then by part.
+const NAMES: [&str; 4] = ["cycles", "bytes", "products", "busy"];
+const TIME: &str = "time_cycles";
+const ENERGY: &str = "energy_pj";
+
+/// Settings of any block, after the prefix.
+const SETTINGS: [&str; 10] =
+    ["model", "part", "phase", "batch", "context", "latency", "bandwidth", "energy", "area", "memory"];
+
+/// Whether a setting is a file.
+pub(super) fn is_path(name: &str) -> bool {
+    name.strip_prefix(PREFIX) == Some("energy")
+}
 
 /// What is counted.
 pub(super) struct Layers {
@@ -25,7 +36,21 @@ pub(super) struct Layers {
     job: Job,
     latency: u32,
     bandwidth: Option<f64>,
+    energy: Option<EnergyTable>,
+    /// Square millimetres of logic and Mbit of memory, for powers that grow with them.
+    sizes: [Option<f64>; 2],
     settings: Settings,
+}
+
+/// A number from 0 on.
+fn size(name: &str, value: &Value, unit: &str) -> Result<f64, String> {
+    let found = value.as_f64().filter(|size| (0.0..=1e9).contains(size));
+    found.ok_or_else(|| format!("`{name}` is {}, allowed: {unit} from 0 on, up to 1e9", plain(value)))
+}
+
+/// The name of the energy of a part.
+fn of_part(part: EnergyPart) -> String {
+    format!("energy_{}_pj", part.name())
 }
 
 /// A whole number of some range.
@@ -53,7 +78,7 @@ impl Layers {
         };
         let (mut model, mut part, mut latency, mut bandwidth) = (None, Part::Layer, LATENCY, None);
         let mut job = Job { phase: Phase::Token, batch: 1, context: 1024 };
-        let mut options = Vec::new();
+        let (mut options, mut energy, mut sizes) = (Vec::new(), None, [None; 2]);
         for (name, value) in work {
             match name.strip_prefix(PREFIX).unwrap_or(name) {
                 "model" => {
@@ -71,12 +96,17 @@ impl Layers {
                     let wanted = || format!("`{name}` is {}, allowed: bytes a cycle above 0", plain(value));
                     bandwidth = Some(found.ok_or_else(wanted)?);
                 }
+                "energy" => {
+                    let path = value.as_str().ok_or_else(|| format!("`{name}` is {value}, wanted is a path"))?;
+                    energy = Some(EnergyTable::read(path.as_ref()).map_err(|e| format!("`{name}`: {e}"))?);
+                }
+                "area" => sizes[0] = Some(size(name, value, "mm² of logic")?),
+                "memory" => sizes[1] = Some(size(name, value, "Mbit")?),
                 option if choices.iter().any(|choice| choice.name == option) => {
                     options.push(format!("{option}={}", plain(value)));
                 }
                 _ => {
-                    let known = ["model", "part", "phase", "batch", "context", "latency", "bandwidth"];
-                    let all: Vec<String> = known
+                    let all: Vec<String> = SETTINGS
                         .into_iter()
                         .chain(choices.iter().map(|choice| choice.name))
                         .map(|known| format!("{PREFIX}{known}"))
@@ -94,7 +124,7 @@ impl Layers {
             Some(model) => model,
             None => Described::find(models::default_model::NAME).map_err(|e| format!("{e:#}"))?,
         };
-        Ok(Self { model, part, job, latency, bandwidth, settings })
+        Ok(Self { model, part, job, latency, bandwidth, energy, sizes, settings })
     }
 
     /// Everything that the cost depends on.
@@ -102,12 +132,18 @@ impl Layers {
         json!({
             "model": format!("{:?}", Model::from(&self.model.config)), "part": self.part.name(), "job": self.job,
             "latency": self.latency, "bandwidth": self.bandwidth, "settings": self.settings.to_string(),
+            "energy": self.energy.as_ref().map(|table| format!("{table:?}")), "sizes": self.sizes,
         })
     }
 
     /// Names of the numbers.
-    pub fn names(&self) -> &'static [&'static str] {
-        if self.bandwidth.is_some() { &NAMES } else { &NAMES[..4] }
+    pub fn names(&self) -> Vec<String> {
+        let mut all: Vec<String> = NAMES.map(str::to_owned).to_vec();
+        all.extend(self.bandwidth.map(|_| TIME.to_owned()));
+        if self.energy.is_some() {
+            all.extend([ENERGY.to_owned()].into_iter().chain(EnergyPart::ALL.map(of_part)));
+        }
+        all
     }
 
     /// The cost on a block.
@@ -116,13 +152,22 @@ impl Layers {
     /// Parameters that the block refuses; work that it has no room for.
     pub fn count(&self, entry: &dyn Entry, params: &Params) -> Result<Map<String, Value>> {
         let costs = entry.costs(params, &self.settings, self.latency)?;
-        let cost = self.part.cost(&*costs, &Model::from(&self.model.config), self.job.work());
+        let (model, work) = (Model::from(&self.model.config), self.job.work());
+        let cost = self.part.cost(&*costs, &model, work);
         let cost = cost.map_err(|e| Failure::Check(format!("no room: {e:#}")))?;
         let mut numbers = crate::compare::metrics(&cost);
         let busy = cost.products as f64 / cost.cycles.max(1) as f64 / costs.peak();
         numbers.insert("busy".into(), json!(busy));
-        if let Some(bandwidth) = self.bandwidth {
-            numbers.insert("time_cycles".into(), json!(time(&cost, 1.0, bandwidth).0));
+        let time = self.bandwidth.map(|bandwidth| time(&cost, 1.0, bandwidth).0);
+        if let Some(time) = time {
+            numbers.insert(TIME.into(), json!(time));
+        }
+        if let Some(table) = &self.energy {
+            let steady = self.part.steady(&*costs, &model, work);
+            let price = Price::new(table, (entry.about().name, self.sizes), &cost, &steady)?;
+            let energy = price.energy(time.unwrap_or(cost.cycles as f64), 1.0);
+            numbers.insert(ENERGY.into(), json!(energy.total()));
+            numbers.extend(EnergyPart::ALL.map(|part| (of_part(part), json!(energy.of(part)))));
         }
         Ok(numbers)
     }

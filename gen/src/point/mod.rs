@@ -37,6 +37,16 @@ pub(crate) fn split(params: Params) -> (Params, Params) {
     params.into_iter().partition(|(name, _)| !is_work(name))
 }
 
+/// A path in a setting of work is looked for beside the file that names it.
+pub(crate) fn beside(name: &str, value: Value, file: &std::path::Path) -> Value {
+    #[cfg(feature = "standard")]
+    if let Some(path) = value.as_str().filter(|_| is_work(name) && layers::is_path(name)) {
+        return Value::from(file.parent().unwrap_or(std::path::Path::new("")).join(path).to_string_lossy());
+    }
+    let _ = (name, file);
+    value
+}
+
 /// Sets a parameter of a block or a setting of its work, checking its name and type.
 pub(crate) fn assign(entry: &dyn Entry, name: &str, value: Value, params: &mut Params) -> Result<(), String> {
     #[cfg(feature = "standard")]

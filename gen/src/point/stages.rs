@@ -86,7 +86,7 @@ pub(super) fn names(stage: Stage, point: &Point, options: &Options) -> Vec<Strin
             "layout_drc",
         ]),
         Stage::Energy => of(&["energy_pj_per_cycle", "energy_pj_per_vector", "clock_energy_share", "leakage_nw"]),
-        Stage::Cycles => of(work_names(point)),
+        Stage::Cycles => work_names(point),
         Stage::Prove => of(&["properties", "properties_held"]),
     }
 }
@@ -202,12 +202,12 @@ fn on_fpga(point: &Point, options: &Options) -> Result<Found> {
 }
 
 /// Names of the numbers of the work. A setting that is not allowed has no numbers.
-fn work_names(point: &Point) -> &'static [&'static str] {
+fn work_names(point: &Point) -> Vec<String> {
     #[cfg(feature = "standard")]
     if let Ok(Some(layers)) = point.layers() {
         return layers.names();
     }
-    point.entry.work_columns()
+    point.entry.work_columns().iter().map(|&name| name.to_owned()).collect()
 }
 
 fn laid_out(point: &Point, options: &Options) -> Result<Found> {

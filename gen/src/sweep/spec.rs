@@ -136,10 +136,11 @@ impl Spec {
         for (name, value) in &file.fixed {
             let value = from_toml(value);
             let value = value.map_err(|e| at(name.span().start, format!("parameter `{}`: {e}", name.get_ref())))?;
-            set(name, value, &mut fixed)?;
+            set(name, point::beside(name.get_ref(), value, path), &mut fixed)?;
         }
         let axis = |name: &Spanned<String>, value: &toml::Value| {
-            let axis = Axis::parse(name.get_ref(), value).map_err(|e| at(name.span().start, e))?;
+            let mut axis = Axis::parse(name.get_ref(), value).map_err(|e| at(name.span().start, e))?;
+            axis.values = axis.values.into_iter().map(|value| point::beside(&axis.name, value, path)).collect();
             for value in &axis.values {
                 set(name, value.clone(), &mut Params::new())?;
             }

@@ -7,6 +7,7 @@ mod areas;
 mod arrayed_elements;
 mod catalogue;
 mod clocks;
+mod event_energy;
 mod events;
 mod float_costs;
 mod kelle_size;

@@ -230,15 +230,21 @@ fn settings_that_were_found() {
     let (of, found, store) = ("llama-3", dir.path().join("found"), dir.path().join("store"));
     let by = calibrated(dir.path(), "titanus", of, &[]);
     let model = model(of);
+    let file = models_folder("../../sweeps/explore/titanus.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    // A second stage with room.
+    let wide = dir.path().join("wide.toml");
+    fs::write(&wide, text.replace("share = 0.05", "share = 0.5")).unwrap();
     let explore = |by: &str, more: &[&str]| {
-        let all =
-            ["explore", "titanus", "--model", &model, "--tokens", "24", "--population", "4", "--generations", "1"];
-        told(&[&all[..], &["--calibration", by], more].concat())
+        let file = wide.to_str().unwrap();
+        let few = ["--tokens", "24", "--population", "4", "--store", store.to_str().unwrap()];
+        told(&[&["explore", file, "--model", &model][..], &few, &["--calibration", by], more].concat())
     };
     let place = found.to_str().unwrap();
-    let (code, out, errors) = explore(&by[1], &["--widths", "0.5", "-o", place]);
+    let (code, out, errors) = explore(&by[1], &["--generations", "1", "-o", place]);
     assert_eq!((code, errors.as_str()), (0, ""));
-    assert!(out.ends_with("/found: thresholds and widths of 2 layers"), "{out}");
+    let names = "titanus.key_threshold, titanus.value_threshold, titanus.keys, titanus.values";
+    assert!(out.ends_with(&format!("/found: {names} of 2 layers")), "{out}");
     let (before, after) = (File::read(Path::new(&by[1])).unwrap(), File::read(&found).unwrap());
     assert_eq!(after.origin.options["thresholds"], "text");
     let bits: Vec<u8> = after.arrays.all("bits").unwrap();
@@ -255,11 +261,20 @@ fn settings_that_were_found() {
     let same = |name: &str| before.arrays.get(name).unwrap() == after.arrays.get(name).unwrap();
     assert!(before.arrays.iter().all(|(name, _)| name == "bits" || same(name)));
     let thresholds: Vec<u8> = after.arrays.all("thresholds").unwrap();
-    let (code, _, errors) = explore(place, &["--store", store.to_str().unwrap()]);
-    assert_eq!((code, errors.as_str()), (0, ""));
-    let setting: Vec<u8> = thresholds.chunks(2).flat_map(|pair| [pair[0], 0, pair[1], 0]).collect();
-    let line = format!("{{\"setting\":{},", serde_json::json!(setting));
-    assert!(fs::read_to_string(&store).unwrap().lines().nth(2).unwrap().starts_with(&line), "{line}");
+    // A further search begins with what was found.
+    let csv = dir.path().join("front.csv");
+    let again = |by: &[&str]| {
+        let first = ["--generations", "0", "--population", "2", "--seed", "9", "--tokens", "24", "--csv"];
+        let path = csv.to_str().unwrap();
+        let all = [&["explore", &file, "--model", &model][..], &first, &[path, "--store", store.to_str().unwrap()], by];
+        let (code, _, errors) = told(&all.concat());
+        assert_eq!((code, errors.as_str()), (0, ""));
+        fs::read_to_string(&csv).unwrap()
+    };
+    let setting: Vec<String> = thresholds.iter().map(u8::to_string).collect();
+    let line = format!(",{}\n", setting.join(","));
+    assert!(again(&["--calibration", place]).contains(&line), "{line}");
+    assert!(!again(&[]).contains(&line));
     let run = ["run", "--on", "titanus", "--model", &model, "--golden", "of it", "--calibration", place];
     let (code, _, errors) = told(&[&run[..], &params("titanus")].concat());
     assert_eq!((code, errors.as_str()), (0, ""));
@@ -271,12 +286,15 @@ fn settings_that_were_found() {
     assert_ne!(out, plain);
     // The label says what is computed, not the scheme's defaults.
     let options = &after.origin.options;
-    let label = format!("titanus:keys={},levels=yes,pruned=layers,values={}", options["keys"], options["values"]);
+    let [keys, values] = ["keys", "values"].map(|name| &options[name]);
+    let thresholds = ["key_threshold=share", "value_threshold=share"];
+    let label =
+        format!("titanus:{},keys={keys},levels=yes,pruned=layers,{},values={values}", thresholds[0], thresholds[1]);
     assert!(out.contains(&format!("\"{label}\"")), "{label}: {out}");
     let (code, _, errors) = told(&[&eval[..], &["--calibration", place, "--set", "keys=7"]].concat());
     assert!(code == 2 && errors.contains("option `keys` is 7, wanted is "), "{errors}");
     let (code, _, errors) = told(&[&eval[..], &["--set", "keys=layers"]].concat());
     assert!(code == 2 && errors.contains("option `keys` is layers, which this use has no number for"), "{errors}");
-    let alone = senbazuru(&["explore", "titanus", "-o", place]).assert().code(2);
+    let alone = senbazuru(&["explore", &file, "-o", place]).assert().code(2);
     assert!(String::from_utf8_lossy(&alone.get_output().stderr).contains("--calibration"));
 }

@@ -6,6 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use snapbox::cmd::cargo_bin;
+
 use crate::support::cluster_command;
 use sim::process::Tool;
 
@@ -134,6 +136,21 @@ rows = [1, 2, 3, 4]
 columns = [1, 2]
 "#;
 
+const SEARCH: &str = r#"
+block = "mac_mesh"
+stages = ["gen"]
+objectives = ["rows", "verilog_bytes", "10 - columns"]
+[search]
+population = 4
+generations = 1
+[fixed]
+accumulator_width = 12
+[axes]
+operand_width = [2, 3, 4]
+rows = { from = 1, to = 6 }
+columns = { from = 1, to = 6 }
+"#;
+
 /// Eight points in arrays of at most five tasks, both nodes; then one more point: one more job; then a failing node
 /// program. All on one cluster, because its start takes seconds.
 #[test]
@@ -162,6 +179,23 @@ fn points_run_as_job_arrays_and_only_once() {
     // Everything is known: nothing is submitted.
     let (code, _, err) = cluster.sweep(&sweep, &["--resume"]);
     assert_eq!((code, submitted(&err).len()), (Some(0), 0), "{err}");
+
+    // A search on the same cluster: an array for each generation. It finds what it finds here, and is known then.
+    let search = cluster.path("search.toml");
+    fs::write(&search, SEARCH).unwrap();
+    let explore = |more: &[&str]| {
+        let tool = Tool::new(cargo_bin!("senbazuru").display().to_string()).arg("explore").arg(&search).args(more);
+        let output =
+            tool.env("SLURM_CONF", cluster.path("slurm.conf")).timeout(Duration::from_secs(240)).run().unwrap();
+        assert_eq!(output.code, Some(0), "{}", output.log());
+        (output.stdout, submitted(&output.stderr).len())
+    };
+    let place = |name: &str| cluster.path(name).display().to_string();
+    let (shared, logs, here) = (place("searched"), place("logs"), place("here"));
+    let there = ["--engine", "slurm", "--store", &shared, "--logs", &logs, "--together", "2"];
+    let (out, arrays) = explore(&there);
+    assert_eq!(arrays, 2, "{out}");
+    assert_eq!((explore(&there), explore(&["--store", &here])), ((out.clone(), 0), (out, 0)));
 
     // An interrupted sweep: its array sits in the queue, held; the next run refuses, or waits for it.
     fs::write(&sweep, SWEEP.replace("rows = [1, 2, 3, 4]", "rows = [1, 2, 3, 4, 5]")).unwrap();

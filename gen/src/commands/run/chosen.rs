@@ -39,7 +39,7 @@ impl Accelerator {
 }
 
 /// A model whose tokenizer is read.
-pub(in crate::commands) struct Source {
+pub(crate) struct Source {
     pub tokenizer: Tokenizer,
     /// Reads the weights.
     pub read: Box<dyn FnOnce() -> Result<Model>>,

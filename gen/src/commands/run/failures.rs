@@ -6,12 +6,12 @@ use models::WrongRequest;
 use crate::error::Failure;
 
 /// What a user has given wrongly.
-pub(in crate::commands) fn refused(error: Error) -> Failure {
+pub(crate) fn refused(error: Error) -> Failure {
     told(&error, Failure::Usage)
 }
 
 /// What a model or an accelerator could not do.
-pub(in crate::commands) fn failed(error: Error) -> Failure {
+pub(crate) fn failed(error: Error) -> Failure {
     told(&error, Failure::Check)
 }
 

@@ -2,8 +2,8 @@
 
 pub(super) mod args;
 mod choice;
-pub(super) mod chosen;
-pub(super) mod failures;
+pub(crate) mod chosen;
+pub(crate) mod failures;
 mod layers;
 mod network;
 pub(super) mod prompt;

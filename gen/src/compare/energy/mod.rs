@@ -4,7 +4,6 @@ mod table;
 
 use models::cycles::{Cost, Event};
 
-use super::machine::Machine;
 use crate::error::{Failure, Result};
 
 pub use table::Table;
@@ -86,9 +85,14 @@ impl Price {
     ///
     /// # Errors
     /// The table lacks an event, or a number of the machine is missing: the message names all that is wanted.
-    pub fn new(table: &Table, machine: &Machine, cost: &Cost, steady: &[(Event, f64)]) -> Result<Self> {
+    pub fn new(
+        table: &Table,
+        (machine, sizes): (&str, [Option<f64>; 2]),
+        cost: &Cost,
+        steady: &[(Event, f64)],
+    ) -> Result<Self> {
         if cost.events.iter().next().is_none() {
-            let told = format!("machine `{}` counts no events, so it has no energy: compare it without", machine.name);
+            let told = format!("machine `{machine}` counts no events, so it has no energy: compare it without");
             return Err(Failure::Usage(told));
         }
         let mut price = Self { work: Energy::default(), cycle: Energy::default() };
@@ -104,13 +108,11 @@ impl Price {
             }
         }
         if !missing.is_empty() {
-            let told = format!("{}: machine `{}`:\n  {}", table.place, machine.name, missing.join("\n  "));
+            let told = format!("{}: machine `{machine}`:\n  {}", table.place, missing.join("\n  "));
             return Err(Failure::Usage(told));
         }
-        let sizes = [machine.area, machine.memory];
-        let powers = table
-            .powers(sizes)
-            .map_err(|e| Failure::Usage(format!("{}: machine `{}` {e}", table.place, machine.name)))?;
+        let powers =
+            table.powers(sizes).map_err(|e| Failure::Usage(format!("{}: machine `{machine}` {e}", table.place)))?;
         powers.into_iter().for_each(|(part, picojoules)| price.cycle.add(part, picojoules));
         Ok(price)
     }

@@ -1,10 +1,8 @@
 use std::fs;
 use std::path::Path;
 
-use models::cycles::Described;
 use models::cycles::{Events, kind};
 
-use super::super::machine::Kind;
 use super::*;
 
 /// A table of these lines; the folder stays as long as the test.
@@ -19,24 +17,6 @@ const NAMED: &str = "[[energy]]\nevent = \"product\"\npart = \"logic\"\npj = 2\n
 const OF_KIND: &str = "[[energy]]\nkind = \"sram read\"\npart = \"memory\"\npj = 0.5\nper = \"bit\"\nsource = \"b\"\n";
 const POWER: &str = "[[power]]\npart = \"leakage\"\nmw = 3\nper = \"mm2\"\nsource = \"c\"\n";
 
-fn machine(area: Option<f64>) -> Machine {
-    let numbers = Described {
-        products: 1.0,
-        elements: 1.0,
-        weight_bits: 8.0,
-        activation_bits: 8.0,
-        cache_bits: 8.0,
-        rows: 1,
-        weight_rows: None,
-        cache_in_memory: true,
-        fixed: 0,
-        tokens: None,
-        kept: None,
-    };
-    let (memory, source, energy, notes) = Default::default();
-    Machine { name: "mine".into(), kind: Kind::Numbers(numbers), area, memory, source, energy, notes }
-}
-
 fn cost() -> Cost {
     let events = Events::default()
         .with(Event::new("product", kind::PRODUCT, 8), 10)
@@ -50,7 +30,7 @@ fn cost() -> Cost {
 fn energy_by_hand() {
     let table = table(&format!("title = \"t\"\nclock_mhz = 200\n{NAMED}{OF_KIND}{POWER}")).unwrap();
     let steady = [(Event::new("refresh", kind::SRAM_READ, 64), 0.25)];
-    let price = Price::new(&table, &machine(Some(5.0)), &cost(), &steady).unwrap();
+    let price = Price::new(&table, ("mine", [Some(5.0), None]), &cost(), &steady).unwrap();
     let energy = price.energy(1000.0, 1.5);
     let parts = Part::ALL.map(|part| energy.of(part));
     assert_eq!(parts, [20.0, 96.0 + 8.0 * 1500.0, 0.0, 0.0, 0.0, 75.0 * 1500.0]);
@@ -61,7 +41,7 @@ fn energy_by_hand() {
 /// All that a table lacks is told at once, with the lines that would be right.
 #[test]
 fn what_is_missing() {
-    let told = |table: &Table, area| Price::new(table, &machine(area), &cost(), &[]).unwrap_err().to_string();
+    let told = |table: &Table, area| Price::new(table, ("mine", [area, None]), &cost(), &[]).unwrap_err().to_string();
     let few = table(&format!("title = \"t\"\n{OF_KIND}")).unwrap();
     assert!(
         told(&few, None).ends_with(
@@ -73,11 +53,11 @@ fn what_is_missing() {
     let bits = NAMED.replace("\"event\"\nsource", "\"bit\"\nsource");
     let burst = Cost { events: cost().events.with(Event::new("burst", "product", 0), 1), ..Cost::default() };
     let by_bits = table(&format!("title = \"t\"\n{}{OF_KIND}", bits.replace("event = ", "kind = "))).unwrap();
-    let error = Price::new(&by_bits, &machine(None), &burst, &[]).unwrap_err().to_string();
+    let error = Price::new(&by_bits, ("mine", [None, None]), &burst, &[]).unwrap_err().to_string();
     assert!(error.ends_with("`burst` has no bits: wanted is per = \"event\""), "{error}");
     let power = table(&format!("title = \"t\"\nclock_mhz = 1\n{NAMED}{OF_KIND}{POWER}")).unwrap();
     assert!(told(&power, None).ends_with("machine `mine` has no `area`, which a power per mm2 needs"));
-    let nothing = Price::new(&few, &machine(None), &Cost::default(), &[]).unwrap_err().to_string();
+    let nothing = Price::new(&few, ("mine", [None, None]), &Cost::default(), &[]).unwrap_err().to_string();
     assert_eq!(nothing, "machine `mine` counts no events, so it has no energy: compare it without");
 }
 

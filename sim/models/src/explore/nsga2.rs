@@ -112,12 +112,12 @@ struct Ranked {
 impl Ranked {
     /// The best points: by front, and in a front the points with the largest distance to their neighbours.
     fn of(points: Vec<Point>, population: usize) -> Self {
-        let objectives: Vec<Objectives> = points.iter().map(|point| point.objectives).collect();
+        let objectives: Vec<Objectives> = points.iter().map(|point| point.objectives.clone()).collect();
         let ranks = ranks(&objectives);
         let mut room = vec![0.0; points.len()];
         for rank in 0..=ranks.iter().copied().max().unwrap_or(0) {
             let front: Vec<usize> = (0..points.len()).filter(|&n| ranks[n] == rank).collect();
-            let of_front: Vec<Objectives> = front.iter().map(|&n| objectives[n]).collect();
+            let of_front: Vec<Objectives> = front.iter().map(|&n| objectives[n].clone()).collect();
             front.iter().zip(crowding(&of_front)).for_each(|(&n, distance)| room[n] = distance);
         }
         let mut order: Vec<usize> = (0..points.len()).collect();
@@ -141,8 +141,13 @@ impl Ranked {
 fn evaluated(genes: Vec<Genes>, evaluate: &mut Evaluate<'_>) -> Result<Vec<Point>> {
     let objectives = evaluate(&genes)?;
     ensure!(objectives.len() == genes.len(), "{} results for {} settings", objectives.len(), genes.len());
+    let (wanted, counts) = (objectives.first().map_or(0, Vec::len), objectives.iter().map(Vec::len));
+    let other = counts.clone().find(|&count| count != wanted || count == 0);
+    ensure!(other.is_none(), "a worth of {} numbers, wanted are as many for each, and at least 1", other.unwrap_or(0));
     // NaN is worse than any number, whatever its sign.
-    let real = |objectives: Objectives| objectives.map(|x| if x.is_nan() { f64::INFINITY } else { x });
+    let real = |objectives: Objectives| {
+        objectives.into_iter().map(|x| if x.is_nan() { f64::INFINITY } else { x }).collect::<Objectives>()
+    };
     let points = genes.into_iter().zip(objectives);
     Ok(points.map(|(genes, objectives)| Point { genes, objectives: real(objectives) }).collect())
 }
@@ -205,7 +210,7 @@ mod tests {
     fn zdt1(genes: &Genes) -> Objectives {
         let x: Vec<f64> = genes.iter().map(|&gene| f64::from(gene) / f64::from(STEPS)).collect();
         let g = 1.0 + 9.0 * x[1..].iter().sum::<f64>() / (x.len() - 1) as f64;
-        [x[0], g * (1.0 - (x[0] / g).sqrt())]
+        vec![x[0], g * (1.0 - (x[0] / g).sqrt())]
     }
 
     fn search(seed: u64, generations: usize) -> Search {
@@ -213,7 +218,7 @@ mod tests {
     }
 
     fn volume(points: &[Point]) -> f64 {
-        hypervolume(&points.iter().map(|point| point.objectives).collect::<Vec<_>>(), [1.0, 1.0])
+        hypervolume(&points.iter().map(|point| point.objectives.clone()).collect::<Vec<_>>(), &[1.0, 1.0])
     }
 
     /// The area above 1 - sqrt(x) in the unit square is 2/3.
@@ -242,12 +247,12 @@ mod tests {
     #[test]
     fn numbers_that_are_none_lose() {
         let mut evaluate = |genes: &[Genes]| {
-            Ok(genes.iter().map(|genes| if genes[0] > 3 { [-f64::NAN; 2] } else { [1.0, 1.0] }).collect())
+            Ok(genes.iter().map(|genes| if genes[0] > 3 { vec![-f64::NAN; 2] } else { vec![1.0, 1.0] }).collect())
         };
         let search = Search { limits: vec![100], population: 8, generations: 30, seed: 1, known: None };
         let found = nsga2(&search, &mut evaluate).unwrap();
         assert!(found.iter().any(|point| point.objectives == [f64::INFINITY; 2]));
-        let best = super::super::front::best(&found.iter().map(|point| point.objectives).collect::<Vec<_>>());
+        let best = super::super::front::best(&found.iter().map(|point| point.objectives.clone()).collect::<Vec<_>>());
         assert!(best.iter().all(|&n| found[n].objectives == [1.0, 1.0]));
     }
 
@@ -265,6 +270,46 @@ mod tests {
         };
         assert_eq!(told(&[2]), "a setting to begin with has 2, allowed: 0 to 1");
         assert_eq!(told(&[0, 1]), "a setting of 2 integers to begin with, wanted are 1");
+    }
+
+    /// DTLZ2 with three objectives (Deb, Thiele, Laumanns, Zitzler, CEC 2002), whose best points lie on the unit sphere.
+    fn dtlz2(genes: &Genes) -> Objectives {
+        let x: Vec<f64> = genes.iter().map(|&gene| f64::from(gene) / f64::from(STEPS)).collect();
+        let g: f64 = x[2..].iter().map(|x| (x - 0.5).powi(2)).sum();
+        let [a, b] = [x[0], x[1]].map(|x| x * std::f64::consts::FRAC_PI_2);
+        vec![(1.0 + g) * a.cos() * b.cos(), (1.0 + g) * a.cos() * b.sin(), (1.0 + g) * a.sin()]
+    }
+
+    /// The front of three objectives is near the sphere, and reaches each of its corners. What it dominates is nearly
+    /// all that the sphere does: 1.1 cubed less the octant of the sphere.
+    #[test]
+    fn finds_a_front_of_three_objectives() {
+        let mut evaluate = |genes: &[Genes]| Ok(genes.iter().map(dtlz2).collect());
+        let search = Search { limits: vec![STEPS; 7], population: 100, generations: 150, seed: 1, known: None };
+        let found: Vec<Objectives> =
+            nsga2(&search, &mut evaluate).unwrap().into_iter().map(|point| point.objectives).collect();
+        let front: Vec<&Objectives> = crate::explore::front::best(&found).into_iter().map(|n| &found[n]).collect();
+        let radius = |point: &&Objectives| point.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let mean = front.iter().map(radius).sum::<f64>() / front.len() as f64;
+        assert!(front.len() > 100 && (1.0..1.02).contains(&mean), "{} points, mean radius {mean}", front.len());
+        for corner in 0..3 {
+            let most = front.iter().map(|point| point[corner]).fold(0.0, f64::max);
+            assert!(most > 0.99, "objective {corner}: up to {most}");
+        }
+        let most = (1.1_f64.powi(3) - std::f64::consts::PI / 6.0) / 1.1_f64.powi(3);
+        let share = hypervolume(&found, &[1.1; 3]) / most;
+        assert!((0.97..1.0).contains(&share), "{share} of the sphere's");
+        let at_random: Vec<Objectives> =
+            random(&search, &mut evaluate).unwrap().into_iter().map(|point| point.objectives).collect();
+        assert!(hypervolume(&at_random, &[1.1; 3]) / most < share - 0.05);
+    }
+
+    #[test]
+    fn worths_of_other_lengths_are_refused() {
+        let search = Search { limits: vec![9], population: 2, generations: 0, seed: 1, known: None };
+        let told = |worths: [Objectives; 2]| nsga2(&search, &mut |_| Ok(worths.to_vec())).unwrap_err().to_string();
+        assert!(told([vec![1.0], vec![1.0, 2.0]]).starts_with("a worth of 2 numbers, wanted are as many for each"));
+        assert!(told([vec![], vec![]]).starts_with("a worth of 0 numbers"));
     }
 
     #[test]

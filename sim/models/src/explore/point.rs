@@ -3,8 +3,8 @@
 /// A setting.
 pub type Genes = Vec<u32>;
 
-/// The worth of a setting: two objectives; less is better. NaN is worse than any number.
-pub type Objectives = [f64; 2];
+/// The worth of a setting: a number for each objective; less is better. NaN is worse than any number.
+pub type Objectives = Vec<f64>;
 
 /// A setting and its worth.
 #[derive(Clone, Debug, PartialEq)]

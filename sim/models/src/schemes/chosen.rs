@@ -107,6 +107,11 @@ impl<'a> Chosen<'a> {
         self.parts.iter().any(|one| one.scheme.calibrated_by() == Some(accelerator))
     }
 
+    /// Each scheme with its settings.
+    pub fn parts(&self) -> impl Iterator<Item = (&'a dyn Scheme, &Settings)> {
+        self.parts.iter().map(|one| (one.scheme, &one.settings))
+    }
+
     /// Quantizes what does not depend on the text that is judged.
     ///
     /// # Errors
@@ -118,7 +123,7 @@ impl<'a> Chosen<'a> {
 }
 
 /// Parts of a text between `+` in front of a name: the plus of an exponent stays.
-fn split(text: &str) -> Vec<&str> {
+pub(super) fn split(text: &str) -> Vec<&str> {
     let is_next = |(at, _): &(usize, &str)| text[at + 1..].starts_with(|c: char| c.is_ascii_lowercase());
     let mut parts = Vec::new();
     let mut from = 0;

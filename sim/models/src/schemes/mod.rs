@@ -20,6 +20,7 @@ mod learning;
 mod options;
 mod plain;
 mod scheme;
+mod written;
 
 use std::sync::Arc;
 
@@ -34,6 +35,7 @@ pub use learning::Learning;
 pub use options::{Choice, Kind, Settings};
 pub use plain::{BYTES, KEPT};
 pub use scheme::{Amount, Found, Passage, Reader, Scheme, Tally, is_surprise};
+pub use written::Written;
 
 /// Schemes, each with a name of its own.
 pub type Registry = Vec<Arc<dyn Scheme>>;

@@ -8,6 +8,9 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::WrongRequest;
 
+/// Between the values of layers.
+pub(super) const BETWEEN: &str = "/";
+
 /// The values that an option may have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
@@ -21,6 +24,8 @@ pub enum Kind {
     Word(&'static [&'static str]),
     /// A value of this kind, or a word: there is no such value.
     Or(Box<Kind>, &'static str),
+    /// A value of this kind for all layers, or one for each of them: `8/8/6`.
+    Layers(Box<Kind>),
 }
 
 impl fmt::Display for Kind {
@@ -33,6 +38,7 @@ impl fmt::Display for Kind {
             }
             Self::Word(words) => f.write_str(&words.join(", ")),
             Self::Or(kind, word) => write!(f, "{kind}, or {word}"),
+            Self::Layers(kind) => write!(f, "{kind}; or one for each layer, joined by {BETWEEN}"),
         }
     }
 }
@@ -55,6 +61,12 @@ impl Kind {
                 } else {
                     kind.parse(text)
                 }
+            }
+            Self::Layers(kind) => {
+                let all: Vec<String> = text.split(BETWEEN).map(|one| kind.parse(one)).collect::<Option<_>>()?;
+                // The same for all layers has one form.
+                let same = all.iter().all(|one| *one == all[0]);
+                Some(if same { all[0].clone() } else { all.join(BETWEEN) })
             }
         }
     }
@@ -146,6 +158,27 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// The settings of each layer: options that have a value for each layer have the value of this layer there.
+    ///
+    /// # Errors
+    /// An option has values for another number of layers.
+    pub fn by_layer(&self, choices: &[Choice], layers: usize) -> Result<Vec<Self>> {
+        let mut all = vec![self.clone(); layers];
+        for choice in choices.iter().filter(|choice| matches!(choice.kind, Kind::Layers(_))) {
+            let values: Vec<&str> = self.word(choice.name)?.split(BETWEEN).collect();
+            let (name, count) = (choice.name, values.len());
+            let told =
+                || WrongRequest(format!("option `{name}` has {count} values, wanted are 1, or {layers}, one a layer"));
+            ensure!(count == 1 || count == layers, told());
+            for (layer, settings) in all.iter_mut().enumerate() {
+                settings.values.insert(name, values[layer % count].to_owned());
+            }
+        }
+        Ok(all)
+    }
+}
+
 /// All options with their values, in alphabetical order: the same for the same settings.
 impl fmt::Display for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -167,6 +200,26 @@ mod tests {
             choice("scale", "row", Kind::Word(&["row", "column"])),
             choice("keys", "4", Kind::Or(Box::new(Kind::Count(2..=8)), "layers")),
         ]
+    }
+
+    #[test]
+    fn values_of_layers() {
+        let kind = Kind::Layers(Box::new(Kind::Or(Box::new(Kind::Count(0..=9)), "share")));
+        let choices = [Choice { name: "x", default: "share", kind, about: "" }];
+        let parse = |text: &str| Settings::parse(&choices, text);
+        assert_eq!(parse("x=03/share/4").unwrap().to_string(), "x=3/share/4");
+        assert_eq!(parse("x=3/3").unwrap().to_string(), "x=3");
+        let words = |text: &str, layers: usize| -> Result<Vec<String>> {
+            let all = parse(text)?.by_layer(&choices, layers)?;
+            all.iter().map(|settings| settings.word("x").map(str::to_owned)).collect()
+        };
+        assert_eq!(words("x=3/share/4", 3).unwrap(), ["3", "share", "4"]);
+        assert_eq!(words("", 2).unwrap(), ["share", "share"]);
+        let error = words("x=3/4", 3).unwrap_err().to_string();
+        assert_eq!(error, "option `x` has 2 values, wanted are 1, or 3, one a layer");
+        let told = "`x` is \"3//4\", allowed: 0 to 9, or share; or one for each layer, joined by /";
+        assert_eq!(parse("x=3//4").unwrap_err().to_string(), told);
+        assert!(parse("x=10/1").is_err());
     }
 
     #[test]

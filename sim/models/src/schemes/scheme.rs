@@ -1,12 +1,14 @@
 //! What a scheme is, and what it finds in a text.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use anyhow::{Result, bail, ensure};
 
-use super::bench::Bench;
+use super::bench::{Bench, Given};
 use super::combined::{Part, Prepared};
 use super::options::{Choice, Settings};
+use crate::calibration::Arrays;
 
 /// A way to compute a decoder.
 pub trait Scheme: Send + Sync {
@@ -36,6 +38,30 @@ pub trait Scheme: Send + Sync {
     /// Its options that such a calibration has, too. Where nobody gives them they are the calibration's.
     fn shared(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// Options that a calibration of [`calibrated_by`](Self::calibrated_by) holds a value of for each layer: a search
+    /// begins with them.
+    ///
+    /// # Errors
+    /// Arrays or options are missing.
+    fn held(&self, given: &Given) -> Result<Vec<(&'static str, Vec<String>)>> {
+        let _ = given;
+        Ok(Vec::new())
+    }
+
+    /// Puts settings into a calibration: its options, and its arrays.
+    ///
+    /// # Errors
+    /// They do not fit, or no settings of this scheme go into a calibration.
+    fn put(
+        &self,
+        settings: &Settings,
+        (options, arrays): (&mut BTreeMap<String, String>, &mut Arrays),
+        layers: usize,
+    ) -> Result<()> {
+        let _ = (settings, options, arrays, layers);
+        bail!("no calibration takes settings of the scheme `{}`", self.name())
     }
 
     /// Whether it learns from a text ([`Bench::learning`]), where no calibration is given.

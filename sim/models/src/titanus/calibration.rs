@@ -88,13 +88,12 @@ pub fn by_layer(settings: &Settings, arrays: &Arrays) -> Result<Vec<Setting>> {
     Ok(pruning.into_iter().zip(bits).map(|(pruning, bits)| Setting { pruning, bits: Some(bits) }).collect())
 }
 
-/// Thresholds of keys and values, layer by layer, if a calibration has some.
+/// Thresholds of keys and values of each layer, if a calibration has some.
 ///
 /// # Errors
 /// Arrays or options are missing.
-pub fn thresholds(settings: &Settings, arrays: &Arrays) -> Result<Option<Vec<u32>>> {
-    let found = has_thresholds(settings)?.then(|| arrays.all::<u8>(THRESHOLDS)).transpose()?;
-    Ok(found.map(|all| all.into_iter().map(u32::from).collect()))
+pub fn thresholds(settings: &Settings, arrays: &Arrays) -> Result<Option<Vec<Vec<u8>>>> {
+    has_thresholds(settings)?.then(|| arrays.rows::<u8>(THRESHOLDS)).transpose()
 }
 
 /// Puts thresholds and bits, of keys and of values for each layer, into a calibration. Its options say then what the

@@ -45,7 +45,6 @@ pub struct Compressed {
     elements: u64,
     zeros: u64,
     moved: u64,
-    spread: Vec<[f64; 2]>,
 }
 
 impl Compressed {
@@ -58,7 +57,7 @@ impl Compressed {
     /// The same with a setting for each layer.
     #[must_use]
     pub fn by_layer(settings: Vec<Setting>, prefill: usize) -> Self {
-        Self { settings, prefill, elements: 0, zeros: 0, moved: 0, spread: Vec::new() }
+        Self { settings, prefill, elements: 0, zeros: 0, moved: 0 }
     }
 
     /// Bits that keys and values take off chip, so far, as the paper counts them: index, labels, values, records of
@@ -72,12 +71,6 @@ impl Compressed {
     #[must_use]
     pub fn elements(&self) -> u64 {
         self.elements
-    }
-
-    /// Per layer the widest span of a channel of keys and of values, in steps of int8, so far.
-    #[must_use]
-    pub fn spread(&self) -> &[[f64; 2]] {
-        &self.spread
     }
 
     fn setting(&self, layer: usize) -> Result<Setting> {
@@ -111,12 +104,6 @@ impl Compressed {
             tokens.iter().map(|token| token.iter().map(|&x| prune(x, threshold)).collect()).collect();
         self.elements += x.values.len() as u64;
         self.zeros += pruned.iter().flatten().filter(|&&x| x == 0).count() as u64;
-        self.spread.resize(self.spread.len().max(layer + 1), [0.0; 2]);
-        for channel in 0..x.columns {
-            let of_channel = || pruned.iter().map(|token| token[channel]);
-            let span = f64::from(of_channel().max().unwrap_or(0)) - f64::from(of_channel().min().unwrap_or(0));
-            self.spread[layer][side] = self.spread[layer][side].max(span);
-        }
         let decoded = match setting.bits {
             None => {
                 self.moved += Traffic::pruned(&pruned).total();

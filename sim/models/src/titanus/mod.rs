@@ -2,7 +2,6 @@
 
 pub mod calibration;
 pub mod compression;
-pub mod exploration;
 pub mod key_values;
 pub mod language_model;
 pub mod scheme;

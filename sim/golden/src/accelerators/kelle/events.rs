@@ -18,9 +18,10 @@ fn loaded(shape: &Shape, rows: u64) -> Events {
     Events::default().with(Event::new("weights into the array", kind::ELEMENT, BYTE * u64::from(shape.columns)), rows)
 }
 
-/// The bytes of vectors of the cache, as one side of the array takes them.
-fn cache(shape: &Shape, name: &'static str, kind: &'static str, count: u64) -> Events {
-    Events::default().with(Event::new(name, kind, BYTE * u64::from(shape.columns)), count)
+/// A row of the cache: a byte of each element of a key or of a value, from all banks of a group at once. Whoever wants a
+/// slice of it reads it as a whole.
+fn cache(shape: &Shape, name: &'static str, kind: &'static str, rows: u64) -> Events {
+    Events::default().with(Event::new(name, kind, BYTE * u64::from(shape.width)), rows)
 }
 
 impl Linear {
@@ -47,8 +48,8 @@ impl Attention {
         let (rows, columns) = (u64::from(shape.rows), u64::from(shape.columns));
         let (slices, score_lanes) = (self.elements / columns, u64::from(shape.score_lanes));
         let (mut all, mut old) = (Events::default(), old);
-        // All rows of a vector are written, the elements that it does not have as 0.
-        let written = 4 * u64::from(shape.width) / columns;
+        // Both bytes of a key and of a value; elements that the vector does not have are written as 0.
+        let written = 4;
         let held = again.iter().filter(|&&held| held).count() as u64;
         all += cache(shape, "cache write", kind::EDRAM_WRITE, written * held);
         for evicted in evicted {
@@ -84,9 +85,8 @@ impl Attention {
 }
 
 impl Save {
-    /// Keys and values are read as a whole.
+    /// Both bytes of keys and values are read at once.
     pub(super) fn events(&self, shape: &Shape) -> Events {
-        let slices = self.elements.div_ceil(shape.columns.into());
-        cache(shape, "cache read", kind::EDRAM_READ, 4 * slices * self.out.rows)
+        cache(shape, "cache read", kind::EDRAM_READ, 4 * self.out.rows)
     }
 }
