@@ -65,7 +65,7 @@
 ../modules/constant_table_x8_i256_o32_w8_black_box_r3_c18_l16_d8_x2edf26de.v
 ../modules/stream_width_converter_i128_o128_g16.v
 ../modules/row_packer_l8.v
-../modules/linear_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xeaf15ef9.v
+../modules/linear_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xe9379322.v
 ../modules/vector_operation_c512_softmax_layer_rotary.v
 ../modules/operand_list_i3_a64_r24_n16_s32.v
 ../modules/command_list_n5_t1_c4.v
@@ -187,7 +187,7 @@
 ../modules/stream_width_converter_i256_o128.v
 ../modules/tile_rows_a64_d128_i1_x8_i256_o32_w8_black_box_r3_xdedd8c42.v
 ../modules/context_memory_l32_t6_n128.v
-../modules/cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xeaf15ef9.v
+../modules/cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xe9379322.v
 ../modules/link_operation_w24_t16_p32.v
 ../modules/job_link_w24_o6_t16_p32.v
 ../modules/event_counters_n5_w64_s16_m192.v

@@ -505,7 +505,7 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x8b4f6b34 (
   wire linear_operation_valid_in = shell_operation_valid & !(rows | caches);
   wire linear_operation_end_ready_in = shell_operation_end_ready & !(rows | caches);
 
-  linear_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xeaf15ef9 u_linear (
+  linear_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xe9379322 u_linear (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .abort_i(shell_abort),
@@ -680,7 +680,7 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x8b4f6b34 (
   wire cache_operation_valid_in = shell_operation_valid & caches;
   wire cache_operation_end_ready_in = shell_operation_end_ready & caches;
 
-  cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xeaf15ef9 u_cache (
+  cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xe9379322 u_cache (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .abort_i(shell_abort),
