@@ -81,7 +81,7 @@ pub fn core_of(shape: Shape) -> TitanusCore {
     // Tables of functions take longer to make than a test.
     thread_local!(static CORE: TitanusCore = TitanusCore::new(SHAPE).unwrap());
     let vector = CORE.with(|core| core.vector.clone());
-    TitanusCore { shape, vector, state: RefCell::new(State::new(&shape)) }
+    TitanusCore { shape, vector, overlaps: false, state: RefCell::new(State::new(&shape)) }
 }
 
 fn core() -> TitanusCore {
