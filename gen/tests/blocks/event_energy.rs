@@ -71,7 +71,7 @@ impl InCells {
         let bench = timing::bench(&self.block, (reduce::golden_of(&self.block), &[]), 4, draw, timed).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let (trace, waves) = (Trace::Vcd, Some(folder.path().into()));
-        let options = RunOptions { vectors: 8, seed: jobs.seed, trace, waves, ..RunOptions::default() };
+        let options = RunOptions { vectors: 3, seed: jobs.seed, trace, waves, ..RunOptions::default() };
         let report = sim::run(&*bench, &self.design, &options).unwrap_or_else(|e| panic!("{e:#}"));
         let waveform = BufReader::new(File::open(report.waveform.expect("a waveform")).unwrap());
         let energy = sum(&self.netlist, &self.cells, &count(waveform).unwrap(), self.slew).total();
