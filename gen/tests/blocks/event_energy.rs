@@ -71,7 +71,7 @@ impl InCells {
         let bench = timing::bench(&self.block, (reduce::golden_of(&self.block), &[]), 4, draw, timed).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let (trace, waves) = (Trace::Vcd, Some(folder.path().into()));
-        let options = RunOptions { vectors: 8, seed: jobs.seed, trace, waves, ..RunOptions::default() };
+        let options = RunOptions { vectors: 3, seed: jobs.seed, trace, waves, ..RunOptions::default() };
         let report = sim::run(&*bench, &self.design, &options).unwrap_or_else(|e| panic!("{e:#}"));
         let waveform = BufReader::new(File::open(report.waveform.expect("a waveform")).unwrap());
         let energy = sum(&self.netlist, &self.cells, &count(waveform).unwrap(), self.slew).total();
@@ -107,18 +107,17 @@ fn drawn(rng: &mut StimulusRng, (operations, golden): (&Operations, &Golden), mo
 fn explained(measured: &[(f64, Causes)]) -> Causes {
     let mut sums = [[0.0; 4]; 3];
     for (energy, causes) in measured {
-        for row in 0..3 {
-            for column in 0..3 {
-                sums[row][column] += causes[row] * causes[column] / (energy * energy);
-            }
-            sums[row][3] += causes[row] / energy;
+        let shares = causes.map(|cause| cause / energy);
+        for (row, share) in sums.iter_mut().zip(shares) {
+            row.iter_mut().zip(shares.into_iter().chain([1.0])).for_each(|(sum, other)| *sum += share * other);
         }
     }
     for pivot in 0..3 {
-        let scaled = sums[pivot].map(|x| x / sums[pivot][pivot]);
-        for row in (0..3).filter(|&row| row != pivot) {
-            let factor = sums[row][pivot];
-            sums[row].iter_mut().zip(scaled).for_each(|(x, by)| *x -= factor * by);
+        let by = sums[pivot][pivot];
+        let scaled = sums[pivot].map(|x| x / by);
+        for row in &mut sums {
+            let factor = row[pivot];
+            row.iter_mut().zip(scaled).for_each(|(x, by)| *x -= factor * by);
         }
         sums[pivot] = scaled;
     }

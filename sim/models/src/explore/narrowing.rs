@@ -60,7 +60,7 @@ impl Narrowing {
         for down in 0..=self.limits.iter().copied().max().unwrap_or(0) {
             let genes: Genes = self.limits.iter().map(|limit| limit.saturating_sub(down)).collect();
             let worth = worths(std::slice::from_ref(&genes))?.swap_remove(0);
-            if !(worth[kept] <= limit) {
+            if worth[kept] > limit {
                 ensure!(down > 0, "{:.3} with the largest values, beyond {limit:.3}", worth[kept]);
                 break;
             }
@@ -71,7 +71,7 @@ impl Narrowing {
             let all = 0..=self.variables.iter().copied().max().unwrap_or(0);
             let lower = |variable: usize| Some((Change::Variable(variable), self.lower(&genes, variable)?));
             let Some(step) = least(all.filter_map(lower).collect(), kept, &mut worths)? else { break };
-            if !(step.worth[kept] <= limit) {
+            if step.worth[kept] > limit {
                 break;
             }
             genes.clone_from(&step.genes);

@@ -48,8 +48,10 @@ impl Attention {
         let (rows, columns) = (u64::from(shape.rows), u64::from(shape.columns));
         let (slices, score_lanes) = (self.elements / columns, u64::from(shape.score_lanes));
         let (mut all, mut old) = (Events::default(), old);
-        // Both bytes of a key and of a value; elements that the vector does not have are written as 0.
+        // Both bytes of a key and of a value; elements that the vector does not have are written as 0. A token whose value is
+        // late is written again with its value.
         let written = 4;
+        let times = 1 + u64::from(self.late);
         let held = again.iter().filter(|&&held| held).count() as u64;
         all += cache(shape, "cache write", kind::EDRAM_WRITE, written * held);
         for evicted in evicted {
@@ -59,7 +61,7 @@ impl Attention {
             let tiles = 4 * slices * panels;
             all += steps(shape, tiles, self.group);
             all += loaded(shape, 4 * slices * tokens);
-            all += cache(shape, "cache write", kind::EDRAM_WRITE, written);
+            all += cache(shape, "cache write", kind::EDRAM_WRITE, times * written);
             all += cache(shape, "cache read", kind::EDRAM_READ, 4 * slices * tokens);
             let beats = self.group * tokens.div_ceil(score_lanes);
             let beat = HALF * score_lanes;
