@@ -68,7 +68,7 @@ impl Between {
 }
 
 fn between() -> impl Strategy<Value = Between> {
-    let places = || [0..8u64, 0..8, 0..8, 0..8];
+    let places = || [0..8u64, 0..8, 6..12, 6..12];
     let of_macros = || ((0..2u16, 0..3u16), (1..33u32, 1..25u32));
     prop_oneof![
         (0..8u64, of_macros()).prop_map(|(from, (place, sizes))| Between::Weights { from, place, sizes }),
@@ -102,10 +102,14 @@ proptest! {
     #[test]
     fn chains_that_overlap(jobs in prop::collection::vec(between(), 1..14)) {
         let golden = core().with_overlap(true);
-        // A context, all of whose tokens products can reach.
-        let opening = Between::Append { places: [20, 21, 22, 23], tokens: 12, first: true, keep: true };
+        // All that products can reach.
+        let opening = [
+            Between::Weights { from: 24, place: (0, 0), sizes: (32, 24) },
+            Between::Constants { from: 25, first: 0, count: 20 },
+            Between::Append { places: [20, 21, 22, 23], tokens: 12, first: true, keep: true },
+        ];
         let (mut held, mut descriptors) = (Held::default(), Vec::new());
-        for job in std::iter::once(opening).chain(jobs) {
+        for job in opening.into_iter().chain(jobs) {
             // Others would be refused.
             if let Some(descriptor) = job.build(&held) {
                 held = held.after(&descriptor);
@@ -121,9 +125,9 @@ proptest! {
         let expected = independence(&golden, limits, image.address, &mut memory);
         let expected: Vec<u8> = expected.into_iter().map(|(_, [n, early])| n | early << 3).collect();
         let said: Vec<u8> = image.bytes.chunks(128).map(|descriptor| descriptor[6] >> 1).collect();
-        // A damaged area ends the chain, and nobody knows what that operation would have written.
-        let good = report.executed.iter().filter(|executed| executed.codes.is_empty()).count();
-        prop_assert!(good > 0, "the context");
+        // A damaged area ends the chain. After an append on its own rows the model does not know what a restore writes.
+        let good = report.executed.iter().take_while(|executed| executed.codes.is_empty() && executed.certain).count();
+        prop_assert!(good > 2, "the opening");
         prop_assert_eq!(&said[..good], &expected[..good]);
     }
 }
