@@ -2,7 +2,7 @@
 
 use super::linear_operations::LoadOperation;
 use super::titanus_spec::TitanusSpec;
-use super::weight_loader::{WeightLoader, WeightLoaderPorts};
+use super::weight_loader::WeightLoader;
 use crate::accelerators::engine::{EnginePorts, EngineSpec};
 use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::blocks::common::shell::{OperationController, Own};
@@ -102,18 +102,5 @@ impl Block for LoadEngine {
         m.connect(write.valid, 0);
         m.connect(write.data.data, 0);
         m.unused(write.ready);
-    }
-}
-
-impl WeightLoaderPorts {
-    /// The fields of an operation that the loader needs.
-    pub(super) fn fields(&self, m: &mut Module, load: &super::linear_operations::LoadOperationPorts) {
-        m.connect_pairs([
-            (self.constants_i, load.constants),
-            (self.rows_i, load.rows.extend(16)),
-            (self.first_row_i, load.first_row),
-            (self.first_column_i, load.first_column),
-            (self.first_constant_i, load.constant),
-        ]);
     }
 }

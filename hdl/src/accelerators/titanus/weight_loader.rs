@@ -1,5 +1,6 @@
 //! Rows from memory become weights of the store, or constants of the table.
 
+use super::linear_operations::LoadOperationPorts;
 use super::titanus_spec::TitanusSpec;
 use crate::accelerators::engine::fork_all;
 use crate::accelerators::rows::{rows_of, rows_to_words};
@@ -131,5 +132,18 @@ impl Block for WeightLoader {
         let ends = m.wire("ends", row_ends | (writes & output.last));
         left.next_when(io.begin_i | ends, mux(io.begin_i, io.rows_i, left.q.wrapping_sub(1)));
         m.connect(io.done_o, !left.q.any());
+    }
+}
+
+impl WeightLoaderPorts {
+    /// The fields of an operation that the loader needs.
+    pub(super) fn fields(&self, m: &mut Module, load: &LoadOperationPorts) {
+        m.connect_pairs([
+            (self.constants_i, load.constants),
+            (self.rows_i, load.rows.extend(16)),
+            (self.first_row_i, load.first_row),
+            (self.first_column_i, load.first_column),
+            (self.first_constant_i, load.constant),
+        ]);
     }
 }
