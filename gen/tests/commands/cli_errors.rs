@@ -241,7 +241,7 @@ error: [..]wrong.lib: line 1: this is no Liberty file: it begins with `this`; `l
 
 "#]]);
     run("osu18").code(2).stderr_eq(str![[r#"
-error: cannot read osu18: No such file or directory (os error 2); the libraries with a name are osu018, osu035, osu050
+error: cannot read osu18: No such file or directory (os error 2); the libraries with a name are osu018, osu035, osu050, profiles sky130hd, gf180mcu, ihp-sg13g2, nangate45, asap7
 
 "#]]);
 }
