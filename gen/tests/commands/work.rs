@@ -94,7 +94,7 @@ fn settings_that_are_wrong() {
     let folder = in_folder(&[]);
     let point = ["point", "kelle_top", "--stages", "cycles", "--set"];
     senbazuru(&[&point[..], &["work.modell=x"]].concat()).assert().code(2).stderr_eq(str![[r#"
-error: `--set work.modell=x`: kelle_top has no setting `work.modell`; did you mean work.model? there are: work.model, work.part, work.phase, work.batch, work.context, work.latency, work.bandwidth, work.budget, work.refresh
+error: `--set work.modell=x`: kelle_top has no setting `work.modell`; did you mean work.model? there are: work.model, work.part, work.phase, work.batch, work.context, work.latency, work.bandwidth, work.energy, work.area, work.memory, work.budget, work.refresh
 
 "#]]);
     for (setting, part) in [

@@ -45,7 +45,7 @@ fn doctor_names_versions_and_what_works() {
     for line in [
         "z3                   missing: z3",
         "list, info, memories, gen, wave, render, report, clean, completions  yes",
-        "lint                                                       no, without verilator, iverilog, yosys",
+        "lint                                                                 no, without verilator, iverilog, yosys",
         "on Debian 12: apt-get install gcc verilator g++ binutils iverilog yosys z3 slurm-client opensta",
     ] {
         assert!(text.contains(line), "{line}\n{text}");

@@ -27,6 +27,7 @@ fn purposes_build_on_one_another() {
     assert_eq!(
         &tests - &tools,
         set(&[
+            "clang",
             "opensta",
             "nextpnr-ice40",
             "graywolf",

@@ -269,7 +269,7 @@ impl Flights {
             // What a turn brings about may come in its cycle.
             flight.shift.is_some_and(|shift| flight.work.decide(next.map(|now| now.saturating_sub(shift + 1))))
         };
-        self.flights.iter_mut().fold(false, |any, flight| decided(flight) || any)
+        self.flights.iter_mut().fold(false, |any, flight| any | decided(flight))
     }
 
     /// The next turn, of all ports and both directions.

@@ -75,7 +75,10 @@ fn run(flow: &mut impl Flow, mut dmas: Dmas) {
         if flow.end(&dmas).is_some() {
             return;
         }
-        dmas.turn();
+        let until = dmas.next();
+        if !flow.decide(&mut dmas, until) {
+            dmas.turn();
+        }
     }
 }
 
