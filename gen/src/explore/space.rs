@@ -59,7 +59,6 @@ impl Space {
     }
 
     /// The value of each integer.
-    #[must_use]
     pub fn all<'a>(&'a self, genes: &'a Genes) -> impl Iterator<Item = &'a Value> {
         let value = |(&(number, _), &gene): (&(usize, Option<usize>), &u32)| {
             self.variables[number].axis.values.get(gene as usize)

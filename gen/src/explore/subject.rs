@@ -30,6 +30,10 @@ pub struct Worth {
 
 /// A name with whose it is, and its value or the values of layers.
 type Named<'a> = (&'a str, &'a Target, Vec<&'a Value>);
+/// The same of a value that follows from others.
+type Derived<'a> = (&'a str, &'a Target, Value);
+/// All parameters of a block and the numbers of its stages, or why there are none.
+type Numbers = std::result::Result<(Params, Map<String, Value>), String>;
 
 /// What is searched, with everything that worths depend on.
 pub struct Subject<'a> {
@@ -103,7 +107,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Values that follow from others; none: a condition does not hold.
-    fn derived<'s>(&'s self, setting: &'s Setting) -> Result<Option<Vec<(&'s str, &'s Target, Value)>>> {
+    fn derived<'s>(&'s self, setting: &'s Setting) -> Result<Option<Vec<Derived<'s>>>> {
         let mut known = self.spec.block.as_ref().map(|block| block.defaults()).unwrap_or_default();
         known.extend(Self::told(&self.values(setting)));
         let bad = |what: String| Failure::Usage(format!("{}: {what}", self.spec.path.display()));
@@ -201,7 +205,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Numbers of the block's stages with all its parameters, or why the setting is not possible.
-    fn of_block(&self, values: &[Named<'_>]) -> Result<std::result::Result<(Params, Map<String, Value>), String>> {
+    fn of_block(&self, values: &[Named<'_>]) -> Result<Numbers> {
         let Some((params, point)) = self.point(values)? else { return Ok(Ok(Default::default())) };
         let point = match point {
             Ok(point) => point,

@@ -60,9 +60,14 @@ pub fn crowding(points: &[Objectives]) -> Vec<f64> {
 /// The indices of the points that no other point dominates, by the first objective; of equal points the first.
 #[must_use]
 pub fn best(points: &[Objectives]) -> Vec<usize> {
-    let ranks = ranks(points);
-    let mut best: Vec<usize> = (0..points.len()).filter(|&n| ranks[n] == 0).collect();
-    best.sort_by(|&a, &b| compared(&points[a], &points[b]));
+    let mut order: Vec<usize> = (0..points.len()).collect();
+    order.sort_by(|&a, &b| compared(&points[a], &points[b]));
+    let mut best: Vec<usize> = Vec::new();
+    for point in order {
+        if !best.iter().rev().any(|&other| dominates(&points[other], &points[point])) {
+            best.push(point);
+        }
+    }
     best.dedup_by(|b, a| points[*a] == points[*b]);
     best
 }
@@ -71,8 +76,10 @@ pub fn best(points: &[Objectives]) -> Vec<usize> {
 #[must_use]
 pub fn hypervolume(points: &[Objectives], reference: &[f64]) -> f64 {
     let inside = |point: &&Objectives| point.iter().zip(reference).all(|(x, most)| x < most);
-    let inside: Vec<&[f64]> = points.iter().filter(inside).map(Vec::as_slice).collect();
-    volume(inside, reference) / reference.iter().product::<f64>()
+    let inside: Vec<Objectives> = points.iter().filter(inside).cloned().collect();
+    // What another point dominates adds nothing.
+    let front = best(&inside).into_iter().map(|number| inside[number].as_slice()).collect();
+    volume(front, reference) / reference.iter().product::<f64>()
 }
 
 /// The volume between points and `reference`: in slices along the last objective, each as thick as two neighbours are
@@ -85,6 +92,14 @@ fn volume(mut points: Vec<&[f64]>, reference: &[f64]) -> f64 {
     }
     points.sort_by(|a, b| a[last].total_cmp(&b[last]));
     let ends = points.iter().skip(1).map(|point| point[last]).chain([top]).collect::<Vec<_>>();
+    if let [width] = *rest {
+        let mut least = width;
+        let strip = |(point, end): (&&[f64], f64)| {
+            least = least.min(point[0]);
+            (end - point[1]) * (width - least)
+        };
+        return points.iter().zip(ends).map(strip).sum();
+    }
     let slice = |(number, end): (usize, f64)| {
         let thick = end - points[number][last];
         if thick > 0.0 { thick * volume(points[..=number].to_vec(), rest) } else { 0.0 }
