@@ -85,7 +85,8 @@ impl Toolchain {
     /// compiles the headers.
     pub fn unit(&self, options: &BuildOptions, opt: &[&str]) -> Result<Tool> {
         if self.has_clang && opt == Opt::O0.flags() {
-            let clang = self.flags(Tool::new("clang++"), options).args(opt);
+            // By itself it refuses expressions that are nested deeper than 256.
+            let clang = self.flags(Tool::new("clang++").arg("-fbracket-depth=65536"), options).args(opt);
             // `clang++` looks for the header from which it compiled, and entries of the cache are moved: so from none.
             let headers = PREFIX_HEADERS.into_iter().flat_map(|name| ["-include", name]);
             let header = clang.clone().args(["-x", "c++-header"]).args(headers).args(["/dev/null", "-o", CLANG_PREFIX]);
