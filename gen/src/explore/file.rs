@@ -274,11 +274,7 @@ impl Spec {
         } else {
             raw.options
         };
-        for library in &mut options.liberty {
-            if !liberty::NAMED.iter().any(|name| library == Path::new(name)) {
-                *library = path.parent().unwrap_or(Path::new("")).join(&*library);
-            }
-        }
+        liberty::beside(path, &mut options.liberty);
         let mut objectives = Vec::new();
         for text in &raw.objectives {
             let name = text.get_ref().clone();

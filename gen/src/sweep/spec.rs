@@ -218,13 +218,8 @@ impl Spec {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let blame = |e: Failure| Failure::Usage(format!("{}: {e}", path.display()));
         let mut options = file.options.checked(&stages).map_err(blame)?;
-        // A library is looked for beside the file that names it.
-        for library in &mut options.liberty {
-            if !crate::flows::liberty::is_name(library) {
-                *library = path.parent().unwrap_or(Path::new("")).join(&*library);
-            }
-        }
-        // And so is a technology; a name has no separator.
+        crate::flows::liberty::beside(path, &mut options.liberty);
+        // A technology is looked for beside the file, too; a name has no separator.
         if options.layout.technology.components().count() > 1 {
             options.layout.technology = path.parent().unwrap_or(Path::new("")).join(&options.layout.technology);
         }

@@ -66,10 +66,12 @@ pub struct Library {
 /// The load of an output where no profile says another one.
 const LOAD: f64 = 10.0;
 
-/// Whether a word stands for a library or for a profile, and not for a file.
-#[must_use]
-pub fn is_name(word: &Path) -> bool {
-    NAMED.iter().chain(&PROFILES).any(|name| word == Path::new(name))
+/// Libraries that a file names: a file is looked for beside it, a name of a library or of a profile stays.
+pub fn beside(file: &Path, libraries: &mut [PathBuf]) {
+    let is_name = |word: &Path| NAMED.iter().chain(&PROFILES).any(|name| word == Path::new(name));
+    for library in libraries.iter_mut().filter(|library| !is_name(library)) {
+        *library = file.parent().unwrap_or(Path::new("")).join(&*library);
+    }
 }
 
 /// Finds and reads a library by name or path: files that gzip packed too, and several that make a library together. A

@@ -57,16 +57,13 @@ fn is_profile(word: &Path) -> bool {
 /// The profile in a list of libraries, its bytes, and the files of the library.
 pub(super) fn split(list: &[PathBuf]) -> Result<(Profile, Vec<u8>, Vec<PathBuf>)> {
     let (profiles, mut files): (Vec<_>, Vec<_>) = list.iter().cloned().partition(|word| is_profile(word));
-    let [word] = &profiles[..] else {
-        return match &profiles[..] {
-            [] => Ok((Profile::default(), Vec::new(), files)),
-            [one, other, ..] => Err(Failure::Usage(format!(
-                "{} and {} are two profiles of one library; one is wanted",
-                one.display(),
-                other.display()
-            ))),
-            [_] => unreachable!("matched above"),
-        };
+    let word = match &profiles[..] {
+        [] => return Ok((Profile::default(), Vec::new(), files)),
+        [word] => word,
+        [one, other, ..] => {
+            let (one, other) = (one.display(), other.display());
+            return Err(Failure::Usage(format!("{one} and {other} are two profiles of one library; one is wanted")));
+        }
     };
     let (profile, bytes) = Profile::read(word)?;
     let folder = word.parent().unwrap_or(Path::new(""));
