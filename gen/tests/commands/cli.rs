@@ -260,6 +260,42 @@ fn synth_of_a_mesh() {
     assert!(result["aig"]["dc2"]["and_nodes"].as_u64() < result["aig"]["strash"]["and_nodes"].as_u64());
 }
 
+/// 128 words of 64 bits are 8 macros of 128 x 8 bits: 8 of 256 words, and twice 8 of 64, are larger.
+#[test]
+fn memories_of_a_ram() {
+    let block = ["memories", "ram", "--set", "depth=128", "--set", "width=64", "--set", "granule=64"];
+    let json = |args: &[&str]| -> serde_json::Value {
+        let run = senbazuru(&[&block[..], args, &["--json"]].concat()).assert().code(0).stderr_eq("");
+        serde_json::from_slice(&run.get_output().stdout).unwrap()
+    };
+    let found = json(&[]);
+    let made = &found["memories"][0]["made"]["macros"];
+    assert_eq!((&made["name"], &made["count"]), (&"gf180mcu_fd_ip_sram__sram128x8m8wm1".into(), &8.into()));
+    assert_eq!((&found["sum"]["macro_bits"], &found["sum"]["flip_flop_bits"]), (&8192.into(), &0.into()));
+    let folder = in_folder(&[("large.toml", &sram("area = 1e9\n")), ("wrong.toml", &sram("area = 0\n"))]);
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let found = json(&["--sram", &file("large.toml")]);
+    assert_eq!(found["memories"][0]["made"]["flip_flops"], "smaller than macros");
+    let wrong = file("wrong.toml");
+    let args = [&block[..], &["--sram", &wrong]].concat();
+    let expected =
+        format!("error: {wrong}: macro `one`: `area` is 0, allowed: a number above 0, up to 1000000000000\n");
+    senbazuru(&args).assert().code(2).stdout_eq("").stderr_eq(expected);
+    senbazuru(&["memories", "popcount"]).assert().code(0).stdout_eq(str![[r#"
+...
+it has no memory
+
+"#]]);
+}
+
+/// A table of one macro.
+fn sram(area: &str) -> String {
+    format!(
+        "title = \"one\"\nflip_flop_bit = 1\n[[macro]]\nname = \"one\"\nwords = 64\nbits = 8\nports = 1\n{area}\
+         access_ns = 1\ncycle_ns = 1\nread_pj = 1\nwrite_pj = 1\nsource = \"by hand\"\n"
+    )
+}
+
 #[test]
 fn completions_mention_every_command() {
     let run = senbazuru(&["completions", "bash"]).assert().code(0);
@@ -270,6 +306,7 @@ fn completions_mention_every_command() {
         "gen",
         "lint",
         "sim",
+        "memories",
         "synth",
         "energy",
         "prove",

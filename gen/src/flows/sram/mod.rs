@@ -93,6 +93,8 @@ pub struct Macros {
     pub count: u64,
     /// Square micrometres of all.
     pub area: f64,
+    /// From the clock's edge to the word, in nanoseconds.
+    pub access_ns: f64,
     /// Shortest clock period, in nanoseconds.
     pub cycle_ns: f64,
     /// Energy to read a word, in picojoules.
@@ -209,6 +211,7 @@ impl Macro {
             name: self.name.clone(),
             count,
             area: count as f64 * self.area,
+            access_ns: self.access_ns,
             cycle_ns: self.cycle_ns,
             read_pj: across as f64 * self.read_pj,
             write_pj: (across * copies) as f64 * self.write_pj,
@@ -292,7 +295,17 @@ mod tests {
     fn macros(name: &str, count: u64, area: f64, [read_pj, write_pj]: [f64; 2]) -> Made {
         let tall = name == "tall";
         let cycle_ns = if tall { 3.0 } else { 2.0 };
-        Made::Macros(Macros { name: name.into(), count, area, cycle_ns, read_pj, write_pj, reads_and_writes: tall })
+        let access_ns = 1.0;
+        Made::Macros(Macros {
+            name: name.into(),
+            count,
+            area,
+            access_ns,
+            cycle_ns,
+            read_pj,
+            write_pj,
+            reads_and_writes: tall,
+        })
     }
 
     #[test]
