@@ -22,7 +22,7 @@ use crate::present::table::Table;
 pub(super) struct Args {
     #[command(flatten)]
     targets: Targets,
-    /// Cell library for area and delay: osu018, osu035, osu050, a Liberty file, several that make one, or none
+    /// Cell library for area and delay: osu018, osu035, osu050, a Liberty file, several that make one, or none; a profile (sky130hd, or a TOML file) goes with files
     #[arg(long, value_name = "LIBRARY", default_value = "osu018")]
     liberty: Vec<PathBuf>,
     /// Keep the modules apart: one line each, the total is the sum over all instances
