@@ -183,11 +183,12 @@ impl Block for TitanusCore {
 
         let loads = self.bus.overlaps.then(|| self.beside(m, &linear));
         let loads = loads.as_ref().map(|loads| Engine { name: "loading", opcodes: &[LOAD], ports: &loads.shell });
+        let products: &[u32] = if self.bus.overlaps { &[MULTIPLY] } else { &[LOAD, MULTIPLY] };
         let engines: Vec<Engine<'_>> = [
             Some(Engine { name: "rows", opcodes: &[VECTOR], ports: &vector.shell }),
             Some(Engine { name: "caches", opcodes: &[APPEND, RESTORE], ports: &cache.shell }),
             loads,
-            Some(Engine { name: "products", opcodes: &[LOAD, MULTIPLY], ports: &linear.shell }),
+            Some(Engine { name: "products", opcodes: products, ports: &linear.shell }),
         ]
         .into_iter()
         .flatten()
