@@ -86,14 +86,19 @@ impl<'a> Subject<'a> {
         all
     }
 
+    /// All values of a setting.
+    fn with_derived<'s>(&'s self, setting: &'s Setting, derived: &'s [Derived<'s>]) -> Vec<Named<'s>> {
+        let derived = derived.iter().map(|(name, target, value)| (*name, *target, vec![value]));
+        self.values(setting).into_iter().chain(derived).collect()
+    }
+
     /// The schemes of a setting, as a user writes them.
     ///
     /// # Errors
     /// Values that do not fit.
     pub fn scheme(&self, setting: &Setting) -> Result<Option<String>> {
         let derived = self.derived(setting)?.unwrap_or_default();
-        let mut values = self.values(setting);
-        values.extend(derived.iter().map(|(name, target, value)| (*name, *target, vec![value])));
+        let values = self.with_derived(setting, &derived);
         self.spec.written(&values).map_err(refused)
     }
 
@@ -135,8 +140,7 @@ impl<'a> Subject<'a> {
         let Some(derived) = self.derived(setting)? else {
             return impossible("a condition of `where` does not hold".to_owned());
         };
-        let mut values = self.values(setting);
-        values.extend(derived.iter().map(|(name, target, value)| (*name, *target, vec![value])));
+        let values = self.with_derived(setting, &derived);
         let mut known = Self::told(&values);
         match self.of_block(&values)? {
             Ok((params, numbers)) => {
@@ -173,8 +177,7 @@ impl<'a> Subject<'a> {
     /// Values that do not fit, a missing tool, a store that cannot be read.
     pub fn is_known(&self, setting: &Setting) -> Result<bool> {
         let Some(derived) = self.derived(setting)? else { return Ok(true) };
-        let mut values = self.values(setting);
-        values.extend(derived.iter().map(|(name, target, value)| (*name, *target, vec![value])));
+        let values = self.with_derived(setting, &derived);
         let mut keys = Vec::new();
         match self.point(&values)? {
             Some((_, Err(_))) => return Ok(true),
