@@ -116,10 +116,10 @@ mod tests {
     fn numbers_by_hand() {
         assert_eq!(
             [shown(18.36127), shown(0.55234), shown(6_809_404.0), shown(2.5e9 + 0.25)],
-            ["18.36", "0.5523", "6809404", "2500000000"]
+            ["18.36", "0.5523", "6,809,404", "2,500,000,000"]
         );
-        let values: Vec<Value> = [1, 2, 6].map(Value::from).into();
-        assert_eq!(range(&values.iter().collect::<Vec<_>>()), "1 to 6, mean 3.0");
+        let values: Vec<Value> = [1, 2, 7].map(Value::from).into();
+        assert_eq!(range(&values.iter().collect::<Vec<_>>()), "1 to 7, mean 3.3");
         assert_eq!(range(&[&Value::from("aerp")]), "aerp");
     }
 

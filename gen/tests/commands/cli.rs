@@ -269,13 +269,13 @@ fn memories_of_a_ram() {
         serde_json::from_slice(&run.get_output().stdout).unwrap()
     };
     let found = json(&[]);
-    let made = &found["memories"][0]["made"]["macros"];
+    let made = &found["memories"][0]["macros"];
     assert_eq!((&made["name"], &made["count"]), (&"gf180mcu_fd_ip_sram__sram128x8m8wm1".into(), &8.into()));
     assert_eq!((&found["sum"]["macro_bits"], &found["sum"]["flip_flop_bits"]), (&8192.into(), &0.into()));
     let folder = in_folder(&[("large.toml", &sram("area = 1e9\n")), ("wrong.toml", &sram("area = 0\n"))]);
     let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let found = json(&["--sram", &file("large.toml")]);
-    assert_eq!(found["memories"][0]["made"]["flip_flops"], "smaller than macros");
+    assert_eq!(found["memories"][0]["flip_flops"], "smaller than macros");
     let wrong = file("wrong.toml");
     let args = [&block[..], &["--sram", &wrong]].concat();
     let expected =
