@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use hdl::lang::ParamError;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toml::Spanned;
 
@@ -101,12 +102,19 @@ pub(crate) fn from_toml(value: &toml::Value) -> std::result::Result<Value, Strin
     }
 }
 
-fn read_config(entry: &dyn Entry, path: &Path, params: &mut Params) -> Result<()> {
+/// A TOML file: its text, for the lines of later errors, and what it says.
+///
+/// # Errors
+/// It cannot be read, or is something else; names the file, the line and what is wanted.
+pub(crate) fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<(String, T)> {
     let text = std::fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
-    let table: BTreeMap<Spanned<String>, Spanned<toml::Value>> = toml::from_str(&text).map_err(|e| {
-        let text = e.to_string();
-        Failure::Usage(format!("{}: {}", path.display(), text.trim_end()))
-    })?;
+    let told = |e: toml::de::Error| Failure::Usage(format!("{}: {}", path.display(), e.to_string().trim_end()));
+    let found = toml::from_str(&text).map_err(told)?;
+    Ok((text, found))
+}
+
+fn read_config(entry: &dyn Entry, path: &Path, params: &mut Params) -> Result<()> {
+    let (text, table) = read_toml::<BTreeMap<Spanned<String>, Spanned<toml::Value>>>(path)?;
     for (name, value) in table {
         let line = 1 + text[..name.span().start].matches('\n').count();
         let refused = |e| Failure::Usage(format!("{}:{line}: parameter `{}`: {e}", path.display(), name.get_ref()));

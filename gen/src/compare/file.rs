@@ -1,7 +1,6 @@
 //! The file of a comparison, or of machines alone.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ use super::machine::{Kind, Machine, block_of};
 use super::{MOST_LATENCY, check_bandwidths, told};
 use crate::catalogue::{Catalogue, Known, Params};
 use crate::error::{Failure, Result};
-use crate::params::{assign, from_toml, plain};
+use crate::params::{assign, from_toml, plain, read_toml};
 
 /// A file that is understood.
 #[derive(Debug, Default)]
@@ -128,9 +127,7 @@ impl File {
     /// # Errors
     /// The error, with its line and what is wanted.
     pub fn read(path: &Path, catalogue: &Catalogue) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
-        let raw: Raw = toml::from_str(&text)
-            .map_err(|e| Failure::Usage(format!("{}: {}", path.display(), e.to_string().trim_end())))?;
+        let (text, raw) = read_toml::<Raw>(path)?;
         let place = Place { path, text: &text };
         let mut models: Vec<decoder::Described> = Vec::new();
         for name in &raw.models {

@@ -1,7 +1,6 @@
 //! The file of a search.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use models::schemes::{Chosen, Registry, Written};
@@ -15,7 +14,7 @@ use crate::catalogue::{Catalogue, Known, Params, similar};
 use crate::compare::Place;
 use crate::error::{Failure, Result};
 use crate::flows::liberty;
-use crate::params::{from_toml, plain};
+use crate::params::{from_toml, plain, read_toml};
 use crate::point::{self, Options, Point, Stage, is_work};
 use crate::sweep::Expression;
 
@@ -221,9 +220,7 @@ impl Spec {
     /// # Errors
     /// The error, with its line and what is wanted.
     pub fn read(path: &Path, catalogue: &Catalogue) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
-        let raw: Raw = toml::from_str(&text)
-            .map_err(|e| Failure::Usage(format!("{}: {}", path.display(), e.to_string().trim_end())))?;
+        let (text, raw) = read_toml::<Raw>(path)?;
         let place = Place { path, text: &text };
         let registry = catalogue.schemes();
         let scheme = raw.scheme.as_ref().map(|scheme| {

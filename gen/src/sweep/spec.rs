@@ -1,7 +1,6 @@
 //! The file that describes a sweep.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -12,7 +11,7 @@ use super::axis::Axis;
 use super::expression::Expression;
 use crate::catalogue::{Catalogue, Known, Params};
 use crate::error::{Failure, Result};
-use crate::params::from_toml;
+use crate::params::{from_toml, read_toml};
 use crate::point::{self, Options, Stage, assign, is_work};
 
 /// A sweep that is understood: names and types fit the block.
@@ -120,9 +119,7 @@ impl Spec {
     /// # Errors
     /// The error, with its line and the expected form.
     pub fn read(path: &Path, small: bool, catalogue: &Catalogue) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
-        let file: File = toml::from_str(&text)
-            .map_err(|e| Failure::Usage(format!("{}: {}", path.display(), e.to_string().trim_end())))?;
+        let (text, file) = read_toml::<File>(path)?;
         let at = |start: usize, what: String| {
             let line = 1 + text[..start].matches('\n').count();
             Failure::Usage(format!("{}:{line}: {what}", path.display()))

@@ -1,6 +1,5 @@
 //! The file of energies.
 
-use std::fs;
 use std::path::Path;
 
 use models::cycles::Event;
@@ -9,7 +8,8 @@ use toml::Spanned;
 
 use super::Part;
 use crate::compare::file::Place;
-use crate::error::{Failure, Result};
+use crate::error::Result;
+use crate::params::read_toml;
 
 /// Largest energy, power and clock that are understood.
 const MOST: f64 = 1e9;
@@ -144,9 +144,7 @@ impl Table {
     /// # Errors
     /// The file with the line, the key and what is wanted.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
-        let raw: Raw = toml::from_str(&text)
-            .map_err(|e| Failure::Usage(format!("{}: {}", path.display(), e.to_string().trim_end())))?;
+        let (text, raw) = read_toml::<Raw>(path)?;
         let place = Place { path, text: &text };
         let mut energies: Vec<Energy> = Vec::new();
         for energy in &raw.energy {
