@@ -20,12 +20,14 @@ const LONGEST: u64 = 400_000;
 const WORDS: u32 = 0x400;
 
 impl<A: Accelerator + Clone> Player<A> {
-    /// Refuses each descriptor that has its least sizes, 0 everywhere else, and one wrong bit: a bit that no field has, of
-    /// a field that means nothing there, of a size above its range, of an address that must be aligned. No job runs.
+    /// After a reset, refuses each descriptor that has its least sizes, 0 everywhere else, and one wrong bit: a bit that
+    /// no field has, of a field that means nothing there, of a size above its range, of an address that must be aligned.
+    /// No job runs. Without the reset, state of earlier jobs that nobody can know would decide between two codes.
     ///
     /// # Errors
     /// A mismatch, or a broken rule of the bus.
     pub(super) fn wrong_bits(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        self.reset(sim)?;
         self.plain_host(sim, run)?;
         let mut words = register::after_reset();
         words.extend([
