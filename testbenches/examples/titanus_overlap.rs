@@ -1,12 +1,13 @@
 //! What overlap brings on `titanus_core`, and on `kllm_top` beside it: cycles of layer 14 of SmolLM2-135M, for its loads and
-//! a prompt, and for a token after it, by the recurrence which the benches hold the hardware to.
+//! a prompt, and for a token after it, by the recurrence which the benches hold the hardware to. `titanus_core` also with
+//! several computing engines.
 //!
 //! `./scripts/data/weights` once, then `cargo run --release -p senbazuru-testbenches --example titanus_overlap`; `--facts FILE`
 //! writes the cycles as JSON.
 
 use anyhow::Result;
 use hdl::accelerators::kllm::KllmTop;
-use hdl::accelerators::titanus::TitanusCore;
+use hdl::accelerators::titanus::{TitanusCore, TitanusSpec};
 use hdl::accelerators::top::TopParameters;
 use host::kllm::Bits;
 use lower::layer::Layer;
@@ -58,29 +59,41 @@ fn computing(block: &TitanusCore, config: &Config, tokens: usize, seen: usize) -
     [macros as u64, (config.heads * tokens * head) as u64]
 }
 
+/// Computing engines of `titanus_core`.
+const ENGINES: [u32; 5] = [1, 2, 4, 8, 16];
+
 fn main() -> Result<()> {
     let (mut facts, _) = Facts::from_args()?;
     let model = Decoder::open(&smollm2::path(), Precision::File)?.model;
     let tokens: Vec<u32> = (300..301 + PROMPT as u32).collect();
     let rows = ahead_of_layers(&model, &tokens)?.swap_remove(LAYER);
     let (core, kllm) = (layer_core(), kllm_block());
-    let [mut of_titanus, mut of_kllm] = [[[0; 2]; 2]; 2];
-    for overlaps in [false, true] {
-        let block = TitanusCore { bus: bus(&core.bus, overlaps), ..core.clone() };
-        of_titanus[usize::from(overlaps)] = cycles(&OnTitanus::new(block, COMPRESSION)?, &model, &rows)?;
+    let of_core = |engines: u32, overlaps: bool| {
+        let spec = TitanusSpec { engines, ..core.spec.clone() };
+        let block = TitanusCore { bus: bus(&core.bus, overlaps), spec, ..core.clone() };
+        cycles(&OnTitanus::new(block, COMPRESSION)?, &model, &rows)
+    };
+    let of_kllm = |overlaps: bool| {
         let block = KllmTop { bus: bus(&kllm.bus, overlaps), ..kllm.clone() };
-        of_kllm[usize::from(overlaps)] = cycles(&OnKllm::new(block, Bits::Four)?, &model, &rows)?;
+        cycles(&OnKllm::new(block, Bits::Four)?, &model, &rows)
+    };
+    let both = |of: &dyn Fn(bool) -> Result<[u64; 2]>| -> Result<[[u64; 2]; 2]> { Ok([of(false)?, of(true)?]) };
+    let mut all = vec![("kllm_top".to_owned(), both(&of_kllm)?)];
+    for engines in ENGINES {
+        let name = format!("titanus_core, engines = {engines}");
+        all.push((name, both(&|overlaps| of_core(engines, overlaps))?));
     }
     println!("| accelerator | tokens | one by one | where operations overlap | times as fast |");
     println!("| --- | ---: | ---: | ---: | ---: |");
-    for (name, [apart, together]) in [("titanus_core", of_titanus), ("kllm_top", of_kllm)] {
+    for (name, [apart, together]) in &all {
         for ((tokens, apart), together) in [PROMPT, 1].into_iter().zip(apart).zip(together) {
-            println!("| {name} | {tokens} | {apart} | {together} | {:.3} |", apart as f64 / together as f64);
-            facts.add(&format!("{name} {tokens} one by one"), apart as f64);
-            facts.add(&format!("{name} {tokens} overlap"), together as f64);
+            println!("| {name} | {tokens} | {apart} | {together} | {:.3} |", *apart as f64 / *together as f64);
+            facts.add(&format!("{name} {tokens} one by one"), *apart as f64);
+            facts.add(&format!("{name} {tokens} overlap"), *together as f64);
         }
     }
-    println!("\n| titanus_core computes | tokens | one by one | where operations overlap |");
+    let of_titanus = all[1].1;
+    println!("\n| titanus_core with one engine computes | tokens | one by one | where operations overlap |");
     println!("| --- | ---: | ---: | ---: |");
     for (k, (tokens, seen)) in [(PROMPT, PROMPT), (1, PROMPT + 1)].into_iter().enumerate() {
         for (part, least) in ["macros", "dot products"].into_iter().zip(computing(&core, model.config(), tokens, seen))

@@ -174,6 +174,7 @@ fn titanus_core_runs_jobs_in_cells() {
             tiles: 2,
             levels: 2,
             context: 4,
+            engines: 1,
             buffer: 2,
         },
         ..TitanusCore::default()

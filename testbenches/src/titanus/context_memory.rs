@@ -15,6 +15,7 @@ pub fn bench(p: &ContextMemory) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
     sim::kit::bench(&p.clone(), move |sim, run| {
         let (lanes, tiles, tokens) = (p.lanes as usize, p.tiles as usize, p.tokens as usize);
+        let engines = p.engines as usize;
         let mut golden = Golden::new(lanes, tiles, tokens);
         let mut rng = run.rng("tiles");
         let ports = Ports::find(sim)?;
@@ -39,16 +40,23 @@ pub fn bench(p: &ContextMemory) -> anyhow::Result<Box<dyn sim::Bench>> {
             for (port, value) in [
                 (ports.read, reads.into()),
                 (ports.read_values, values.into()),
-                (ports.read_token, from.0 as u64),
+                (ports.read_row, (from.0 / engines) as u64),
                 (ports.read_group, (from.0 / lanes) as u64),
                 (ports.read_tile, from.1 as u64),
-                (ports.read_channel, from.2 as u64),
+                (ports.read_channels, (from.2 / engines) as u64),
             ] {
                 sim.poke_u64(port, value);
             }
             if reads {
-                let column = from.1 * lanes + from.2;
-                shown = Some(if values { golden.values(from.0 / lanes, column) } else { golden.keys(from.0, from.1) });
+                // An engine after the last token has nothing.
+                let first =
+                    if values { from.1 * lanes + from.2 / engines * engines } else { from.0 / engines * engines };
+                let of = |at| match values {
+                    true => golden.values(from.0 / lanes, at),
+                    false if at < tokens => golden.keys(at, from.1),
+                    false => vec![None; lanes],
+                };
+                shown = Some((first..first + engines).flat_map(of).collect());
             }
             sim.tick()?;
             compare(sim, run, &ports, shown.as_deref())?;
@@ -78,10 +86,10 @@ sim::handles! {
         v: In = "v_i",
         read: In = "read_i",
         read_values: In = "read_values_i",
-        read_token: In = "read_token_i",
+        read_row: In = "read_row_i",
         read_group: In = "read_group_i",
         read_tile: In = "read_tile_i",
-        read_channel: In = "read_channel_i",
+        read_channels: In = "read_channels_i",
         data: Out = "data_o",
     }
 }

@@ -16,8 +16,13 @@ fn all_configurations() {
 fn faults_are_found() {
     let faults = [
         ("values are not turned", Fault::net("token_row", "2'd0")),
-        ("columns come from the first channel", Fault::net("channel_q", "2'd0")),
+        ("columns come from the first channel", Fault::net("channels_q", "2'd0")),
         ("keys of the first token", Fault::net("key_read_at", "right % 3")),
     ];
-    must_be_noticed(&ContextMemory { lanes: 4, tiles: 3, tokens: 7 }, bench, 600, &faults);
+    must_be_noticed(&ContextMemory { lanes: 4, tiles: 3, tokens: 7, engines: 1 }, bench, 600, &faults);
+    let faults = [
+        ("all engines write", Fault::net("key_enable", "2'd3")),
+        ("the second engine has the first one's channel", Fault::net("words_twice_1", "words_twice_0")),
+    ];
+    must_be_noticed(&ContextMemory { lanes: 4, tiles: 3, tokens: 7, engines: 2 }, bench, 600, &faults);
 }

@@ -102,7 +102,7 @@ ports! {
         /// Where.
         place: InBundle<ContextPlace> = p.spec.context_memory(),
         /// The data read, a cycle later.
-        data_o: OutArray = sint(8).array(p.spec.lanes),
+        data_o: OutArray = sint(8).array(p.spec.lanes * p.spec.engines),
         /// Tokens of the open streams; 0 without.
         tokens_o: Out = uint(TOKENS),
         /// A key, a value of them was out of tolerance when its channel had no level left.

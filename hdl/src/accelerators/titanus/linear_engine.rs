@@ -119,10 +119,10 @@ ports! {
         /// To the shell. An abort leaves weights and constants as they are. Results, and bytes of probabilities, that
         /// overflow are not exact.
         shell: Group<EnginePorts, EngineSpec> = EngineSpec::of(p.controller(), p.most_overflows()),
-        /// Multiplications of a dot product with the context that ends in this cycle.
-        multiplications_o: Out = p.spec.engine().skipped(),
+        /// Multiplications of the dot products with the context that end in this cycle.
+        multiplications_o: Out = p.spec.multiplications(),
         /// Skipped multiplications among them.
-        skipped_o: Out = p.spec.engine().skipped(),
+        skipped_o: Out = p.spec.multiplications(),
         /// Where operations overlap: weights, an input of the matrix at a time, from the engine for loads.
         weights_valid_i: InOption = bit().when(p.overlaps),
         /// They are taken.
@@ -148,6 +148,6 @@ ports! {
         /// Where.
         place: OutBundle<ContextPlace> = p.spec.context_memory(),
         /// The data read, a cycle later.
-        data_i: InArray = sint(8).array(p.spec.lanes),
+        data_i: InArray = sint(8).array(p.spec.lanes * p.spec.engines),
     }
 }

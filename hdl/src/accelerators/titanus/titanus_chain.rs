@@ -98,6 +98,7 @@ impl CatalogBlock for TitanusChain {
             tiles: 2,
             levels: 4,
             context: 10,
+            engines: 1,
             buffer: 4,
         };
         let core = TitanusCore {

@@ -207,8 +207,8 @@ impl Block for TitanusCore {
             (own.area, cache.damage_where_o),
             (own.linked, bit().lit(self.links)),
         ]);
-        let engine = self.spec.engine();
-        let most = self.most_overflows().max(engine.capability() * engine.max_beats);
+        let multiplications = u64::from(self.spec.engines) * self.spec.engine().longest();
+        let most = self.most_overflows().max(multiplications as u32);
         // The sum of all engines never needs all of its bits.
         let overflows = top.overflows(&chosen, &engines);
         let overflows = overflows.truncate(overflows.width().min(bits_for(most.into())));
@@ -300,6 +300,7 @@ impl CatalogBlock for TitanusCore {
             tiles: 2,
             levels: 4,
             context: 10,
+            engines: 1,
             buffer: 4,
         };
         let wide = TitanusSpec {
@@ -309,10 +310,15 @@ impl CatalogBlock for TitanusCore {
             tiles: 1,
             levels: 16,
             context: 32,
+            engines: 8,
             buffer: 16,
         };
         let two = TopParameters { ports: 2, ..TopParameters::new(128, 40, 8) };
         let overlapping = TopParameters { ports: 3, overlaps: true, ..TopParameters::new(64, 40, 8) };
-        vec![set(TopParameters::new(32, 32, 4), small.clone()), set(two, wide), set(overlapping, small)]
+        vec![
+            set(TopParameters::new(32, 32, 4), small.clone()),
+            set(two, wide),
+            set(overlapping, TitanusSpec { engines: 2, ..small }),
+        ]
     }
 }

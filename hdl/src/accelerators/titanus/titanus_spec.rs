@@ -31,7 +31,9 @@ parameters! {
         /// Levels that a channel may have.
         levels: u32 = 16, in 1..=256, tag "n";
         /// Tokens of the context.
-        context: u32 = 128, in 1..=65_535, note "tiles times context at most 1048576; whole groups of lanes up to 65535", tag "x";
+        context: u32 = 128, in 1..=65_535, note "tiles times context at most 1048576; whole groups of lanes up to 65535 / engines", tag "x";
+        /// Computing engines: results of a product with the context that are computed at once.
+        engines: u32 = 1, in power_of_two(1..=32), note "at most half of lanes", tag "e", named "when set";
         /// Tokens of the longest prefill.
         buffer: u32 = 64, in 1..=65_535, note "at most 65535 / tiles", tag "b";
     }
@@ -58,9 +60,11 @@ parameters! {
         rules.part("context", &p.context_memory());
         rules.part("buffer", &p.writer());
         rules.part("lanes", &p.engine());
-        // Multiplications of a beat and of a row are counted in 16 bits.
-        let (longest, lanes) = (u64::from(p.engine().capability()) * u64::from(p.context_memory().groups()), p.lanes);
-        rules.demand(longest <= 65_535, "context", p.context, format!("whole groups of {lanes} up to 65535"));
+        // The multiplications of a cycle are counted in 16 bits.
+        let (groups, lanes) = (u64::from(p.context_memory().groups()), p.lanes);
+        let longest = u64::from(p.engine().capability()) * u64::from(p.engines) * groups;
+        let most = 65_535 / p.engines.max(1);
+        rules.demand(longest <= 65_535, "context", p.context, format!("whole groups of {lanes} up to {most}"));
     };
 }
 
@@ -117,7 +121,7 @@ impl TitanusSpec {
     /// Keys and values of tokens.
     #[must_use]
     pub fn context_memory(&self) -> ContextMemory {
-        ContextMemory { lanes: self.lanes, tiles: self.tiles, tokens: self.context }
+        ContextMemory { lanes: self.lanes, tiles: self.tiles, tokens: self.context, engines: self.engines }
     }
 
     /// The unit that writes streams.
@@ -134,7 +138,13 @@ impl TitanusSpec {
         CacheReader { lanes, tiles, levels, block_bytes: BLOCK_BYTES }
     }
 
-    /// The engine that multiplies with the context.
+    /// Type of a number of multiplications of a cycle.
+    #[must_use]
+    pub fn multiplications(&self) -> Type {
+        uint(bits_for(u64::from(self.engines) * self.engine().longest()))
+    }
+
+    /// One of the engines that multiply with the context.
     #[must_use]
     pub fn engine(&self) -> ComputingEngine {
         let vpus = self.lanes.min(4);

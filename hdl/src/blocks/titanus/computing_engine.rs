@@ -77,6 +77,12 @@ impl ComputingEngine {
         self.vpus * self.units * self.lanes
     }
 
+    /// Elements of the longest vectors.
+    #[must_use]
+    pub fn longest(&self) -> u64 {
+        u64::from(self.capability()) * u64::from(self.max_beats)
+    }
+
     /// Type of a dot product of so many elements, exact: the largest of (2^w - 1) x -2^(w - 1) comes from an unsigned
     /// `a`.
     fn sum_of(&self, elements: u64) -> Type {
@@ -87,13 +93,13 @@ impl ComputingEngine {
     /// Type of a result.
     #[must_use]
     pub fn sum(&self) -> Type {
-        self.sum_of(u64::from(self.capability()) * u64::from(self.max_beats))
+        self.sum_of(self.longest())
     }
 
     /// Type of the number of skipped multiplications.
     #[must_use]
     pub fn skipped(&self) -> Type {
-        uint(bits_for(u64::from(self.capability()) * u64::from(self.max_beats)))
+        uint(bits_for(self.longest()))
     }
 
     fn place(&self, (v, u, l): (Index, Index, Index)) -> Index {

@@ -31,6 +31,7 @@ pub const COSTS: Counts<TitanusCore> = Counts {
                 lanes: 32,
                 tiles: 128,
                 context: 1024,
+                engines: 1,
                 ..TitanusSpec::default()
             },
             ..TitanusCore::default()

@@ -18,6 +18,7 @@ pub fn timing(block: &TitanusCore, latency: u32) -> Timing {
         shell: shell(block, latency),
         load: spec.store.load.into(),
         drain: spec.store.drain.into(),
+        engines: spec.engines.into(),
         steps: spec.store.tile.input_width.into(),
         results: linear.results().latency().into(),
         probabilities: linear.probabilities().latency().into(),

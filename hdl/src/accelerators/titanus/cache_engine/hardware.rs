@@ -249,10 +249,10 @@ impl CacheEngine {
         m.connect_pairs([
             (read.read_i, io.read_i),
             (read.read_values_i, place.values),
-            (read.read_token_i, place.token),
+            (read.read_row_i, place.row),
             (read.read_group_i, place.group),
             (read.read_tile_i, place.tile),
-            (read.read_channel_i, place.channel),
+            (read.read_channels_i, place.channels),
         ]);
         m.connect_each("context_data", io.data_o, context.data_o);
     }

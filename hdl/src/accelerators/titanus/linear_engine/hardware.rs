@@ -87,10 +87,8 @@ impl Block for LinearEngine {
         m.connect(io.read_o, products.read_o);
         io.place.drive(m, "context", &products.place);
         m.connect_each("context_data", products.data_i, io.data_i);
-        let width = products.skipped_o.width();
-        let done = products.done_o.repeat(width);
-        m.connect(io.multiplications_o, fit(product.inner, width) & done);
-        m.connect(io.skipped_o, products.skipped_o & done);
+        m.connect(io.multiplications_o, products.multiplications_o);
+        m.connect(io.skipped_o, products.skipped_o);
 
         m.comment("Sums become results.");
         let results = m.instance("u_results", self.results());

@@ -57,9 +57,9 @@ impl Product {
                 all.add(Event::new("product with the context", kind::PRODUCT, 2 * WEIGHT), done);
                 all.add(Event::new("skipped product", kind::ELEMENT, 2 * WEIGHT), counts.skipped);
                 let lanes = u64::from(shape.lanes);
-                // A word has the channels of a tile, or a channel of as many tokens.
-                let words = results * self.inner.div_ceil(lanes);
-                all.add(Event::new("context read", kind::SRAM_READ, WEIGHT * lanes), words);
+                // A word has, for each engine, the channels of a tile or a channel of as many tokens.
+                let words = rows * self.columns.div_ceil(timing.engines) * self.inner.div_ceil(lanes);
+                all.add(Event::new("context read", kind::SRAM_READ, WEIGHT * lanes * timing.engines), words);
             }
         }
         all

@@ -22,7 +22,7 @@ struct Bytes {
 #[derive(Clone, Debug)]
 pub(super) struct Context {
     rows: i64,
-    /// Words of a row of x, and results of a row.
+    /// Words of a row of x, and how often the engines have results of a row.
     words: i64,
     results: i64,
     integers: Words,
@@ -52,14 +52,14 @@ impl Context {
         Self {
             rows,
             words: bits.div_ceil(lanes) as i64,
-            results: product.columns as i64,
+            results: product.columns.div_ceil(timing.engines) as i64,
             integers: Words::of_rows(Packets::new(bus, lanes, [(bits, rows)])),
             bytes,
             filled: Times::default(),
             issued: Times::default(),
             entered: Times::default(),
             dots: Stalls::default(),
-            gather: Packets::new(SUM, SUM * timing.drain, [(SUM * product.columns, rows)]),
+            gather: Packets::new(SUM * timing.engines, SUM * timing.drain, [(SUM * product.columns, rows)]),
             of_row: product.columns.div_ceil(timing.drain) as i64,
         }
     }

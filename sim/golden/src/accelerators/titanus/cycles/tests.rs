@@ -28,7 +28,7 @@ pub fn timing(bus_bytes: u64) -> Timing {
         address_width: 40,
     };
     let unit = Unit { steps: 12, apart: false, rotary: 8, frames: [frame; 3], requantize: 5 };
-    Timing { shell, load: 16, drain: 4, steps: 8, results: 12, probabilities: 9, unit }
+    Timing { shell, load: 16, drain: 4, engines: 1, steps: 8, results: 12, probabilities: 9, unit }
 }
 
 fn shape() -> Shape {

@@ -11,6 +11,8 @@ pub struct Timing {
     pub load: u64,
     /// Sums of a beat.
     pub drain: u64,
+    /// Computing engines: results of a product with the context that are computed at once.
+    pub engines: u64,
     /// Cycles of a vector in a macro: the bits of an input.
     pub steps: u64,
     /// Cycles from a sum to its result.
