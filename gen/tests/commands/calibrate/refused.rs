@@ -228,7 +228,11 @@ fn requests_that_are_refused() {
         ("tender", &["--tokens", "1"], "wanted is a text of 2 tokens or more, this one has 1"),
         ("tender", &["--tokens", "1000000"], "--tokens is 1000000; "),
         ("kllm", &["--option", "counting=fisher"], "gradients are of models of the family Llama"),
-        ("kllm", &["--option", "outliers=2"], "option `outliers` is 2, wanted is 1 with `tokens=rows`"),
+        (
+            "kllm",
+            &["--option", "detection=offline"],
+            "option `detection` is offline, wanted is online with `tokens=rows`",
+        ),
         (
             "kllm",
             &["--option", "tokens=energy"],

@@ -3,7 +3,7 @@
 use anyhow::ensure;
 use golden::accelerators::kllm::KllmTop;
 use golden::kllm::codebook::Codebook as GoldenCodebook;
-use golden::kllm::outliers::OutlierRule;
+use golden::kllm::outliers::{OutlierRule, per_side};
 use golden::kllm::quantize::{QuantizedWeights, samples, train_codebook};
 use half::f16;
 use host::kllm::{Bits, Caps, Codebook, MatMulJob, Panels, Product, Quantize, QuantizeJob, Tokens};
@@ -53,6 +53,8 @@ pub struct Builder<'a> {
     pub caps: &'a Caps,
     /// Bits of an index of a token.
     pub bits: Bits,
+    /// Outliers among the values of a token, both sides together, in hundredths of a per cent.
+    pub share: u32,
     /// The chain.
     pub b: ChainBuilder<KllmTop>,
 }
@@ -373,8 +375,13 @@ impl Builder<'_> {
     }
 }
 
-/// Outliers on each side, of so many positions: half a percent, as in the paper.
-#[must_use]
-pub fn outliers(positions: usize) -> usize {
-    positions.div_ceil(200)
+/// Share of outliers in the paper, both sides together, in hundredths of a per cent.
+pub const SHARE: u32 = 100;
+
+/// Outliers on each side of a token of so many positions; `share` is in hundredths of a per cent, both sides together.
+///
+/// # Errors
+/// The share is above 10000.
+pub fn outliers(positions: usize, share: u32) -> anyhow::Result<usize> {
+    Ok(per_side(positions, share)?)
 }

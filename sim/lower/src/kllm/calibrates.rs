@@ -14,6 +14,7 @@ use models::kllm::calibration::{
 use models::schemes::{Choice, Settings};
 
 use super::OnKllm;
+use super::builder::outliers;
 use super::learnt::{Books, HEADS, UNIT, bits_of, count};
 use crate::learn::by_layer;
 
@@ -87,25 +88,27 @@ impl Calibrates for OnKllm {
     fn learn(&self, from: &Source<'_>, settings: &Settings, done: &mut dyn FnMut(usize)) -> Result<Arrays> {
         if settings.word("tokens")? == "rows" {
             bits_of(settings)?;
-            for (option, wanted) in [("outliers", "1"), ("detection", "online")] {
-                let found = settings.word(option)?;
-                let told =
-                    || WrongRequest(format!("option `{option}` is {found}, wanted is {wanted} with `tokens=rows`"));
-                ensure!(found == wanted, told());
-            }
+            let found = settings.word("detection")?;
+            let told = || WrongRequest(format!("option `detection` is {found}, wanted is online with `tokens=rows`"));
+            ensure!(found == "online", told());
         }
         let mut arrays = by_layer(self, from, settings, done)?;
         self.learn_whole(from, settings, &mut arrays)?;
         Ok(arrays)
     }
 
-    /// The hardware finds half a per cent of a token's values on each side.
+    /// The hardware finds the extremes of each token.
     fn runs_with(&self, asked: &Asked<'_>, arrays: &Arrays) -> Result<()> {
         let bits = bits_of(asked.settings)?;
-        for (option, wanted) in [("outliers", "1"), ("detection", "online")] {
-            let found = asked.settings.word(option)?;
-            ensure!(found == wanted, "option `{option}` is {found}, wanted is {wanted}");
-        }
+        let detection = asked.settings.word("detection")?;
+        ensure!(detection == "online", "option `detection` is {detection}, wanted is online");
+        let (c, share) = (asked.config, asked.settings.percent("outliers")?);
+        let most = outliers(c.width.max(c.ffn_width).max(c.heads * c.head_width), share)?;
+        let room = self.caps.outliers as usize;
+        ensure!(
+            most <= room,
+            "option `outliers` means {most} outliers of a token on a side, wanted is at most product.kmax = {room}"
+        );
         (0..asked.config.layers).try_for_each(|layer| Books::of_arrays(&arrays.layer(layer)?, bits).map(drop))
     }
 

@@ -52,7 +52,7 @@ pub(super) struct Books {
 
 impl Books {
     /// For numbers like those of the float layer. Codebooks of weights are trained on about so many outputs.
-    pub fn of(layer: &Layer, like: &Exact, (bits, training): (Bits, usize)) -> Result<Self> {
+    pub fn of(layer: &Layer, like: &Exact, (bits, share): (Bits, u32), training: usize) -> Result<Self> {
         let gate = match &layer.activation {
             Activation::GatedSilu(gate) => Some((Name::Gate, gate)),
             _ => None,
@@ -61,14 +61,14 @@ impl Books {
         let all = all.into_iter().chain(gate).chain([(Name::Up, &layer.up), (Name::Down, &layer.down)]);
         let weight = |(name, of)| Ok((name, book_of(&own(of, name, layer.heads), training)?));
         let weights = all.map(weight).collect::<Result<_>>()?;
-        let book = |like: &[Vec<f64>]| train(bits, like, outliers(like.first().map_or(0, Vec::len)));
+        let book = |like: &[Vec<f64>]| train(bits, like, outliers(like.first().map_or(0, Vec::len), share)?);
         let tokens = [book(&like.attended)?, book(&like.attention)?, book(&like.normed)?, book(&like.gated)?];
         let heads = layer.heads;
         let of = |rows: &[Vec<f64>], head: usize| part(rows, head, heads.width);
         let head = |number: usize| {
             let shared = number * heads.shared()..(number + 1) * heads.shared();
             let queries: Vec<Vec<f64>> = shared.flat_map(|head| of(&like.queries, head)).collect();
-            let queries = train(bits, &queries, outliers(heads.width))?;
+            let queries = train(bits, &queries, outliers(heads.width, share)?)?;
             OfHead::like(queries, [&of(&like.keys, number), &of(&like.values, number)])
         };
         Ok(Self { weights, tokens, heads: (0..heads.keys).map(head).collect::<Result<_>>()? })

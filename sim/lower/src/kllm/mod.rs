@@ -26,8 +26,8 @@ use crate::learn::Learnt;
 use crate::needs::{Asked, Needs, Room};
 use crate::order::Cost;
 use crate::pass::{DecoderLayer, LayerLowering, Pass, Rows, Shares};
-pub use builder::outliers;
 use builder::{Builder, Quantized, Weights};
+pub use builder::{SHARE, outliers};
 use cache::{Cache, Codebooks};
 use learnt::Books;
 pub use learnt::bits_of;
@@ -127,7 +127,7 @@ impl Kept {
         before: impl Fn(usize) -> [&'a [Vec<f64>]; 2],
     ) -> Result<Self> {
         let Begin { layer, like, training, room } = *begin;
-        Self::with(b, (layer, &Books::of(layer, like, (b.bits, training))?), room, before)
+        Self::with(b, (layer, &Books::of(layer, like, (b.bits, b.share), training)?), room, before)
     }
 
     fn with<'a>(
@@ -216,16 +216,17 @@ impl Kept {
 }
 
 impl Builder<'_> {
-    /// Rows become tokens, with half a percent of outliers on each side.
+    /// Rows become tokens.
     ///
     /// # Errors
     /// The sizes do not fit; no room.
     pub fn tokens(&mut self, name: &'static str, x: &Floats, like: &[Vec<f64>]) -> Result<Quantized> {
-        self.quantize(name, x, outliers(x.columns), like)
+        self.quantize(name, x, outliers(x.columns, self.share)?, like)
     }
 
     fn tokens_by(&mut self, name: &'static str, x: &Floats, codebook: &GoldenCodebook) -> Result<Quantized> {
-        self.quantize_with(name, x, (self.bits, outliers(x.columns)), codebook.clone())
+        let outliers = outliers(x.columns, self.share)?;
+        self.quantize_with(name, x, (self.bits, outliers), codebook.clone())
     }
 }
 
@@ -241,7 +242,9 @@ impl LayerLowering for OnKllm {
         let mut needs = Needs::default();
         let depth = caps.inner as usize / inputs;
         needs.at_least("product.depth", depth, longest.div_ceil(inputs), "beats of the longest token");
-        let most = [c.width, c.ffn_width, all].map(outliers).into_iter().max().unwrap_or_default();
+        // The share of a calibration is looked at with its options.
+        let of = |positions| outliers(positions, SHARE).unwrap_or(positions);
+        let most = [c.width, c.ffn_width, all].map(of).into_iter().max().unwrap_or_default();
         needs.at_least("product.kmax", caps.outliers as usize, most, "outliers of a token on a side");
         if caps.segment == 0 {
             let whole = c.width.max(c.ffn_width).max(all).next_power_of_two();
@@ -259,7 +262,8 @@ impl LayerLowering for OnKllm {
     }
 
     fn learn_layer(&self, layer: &Layer, texts: &[Rows], settings: &Settings) -> Result<Arrays> {
-        Books::of(layer, &Exact::of_texts(layer, texts)?, (self.bits_with(settings), TRAINING))?.arrays()
+        let tokens = (self.bits_with(settings), settings.percent("outliers")?);
+        Books::of(layer, &Exact::of_texts(layer, texts)?, tokens, TRAINING)?.arrays()
     }
 
     fn layer_with<'a>(
@@ -275,7 +279,7 @@ impl LayerLowering for OnKllm {
         let caps = self.caps;
         b.order_by(Cost(Box::new(move |descriptor| cycles(descriptor, &caps))));
         let bits = bits_of(learnt.settings)?;
-        let mut b = Builder { caps: &self.caps, bits, b };
+        let mut b = Builder { caps: &self.caps, bits, share: learnt.settings.percent("outliers")?, b };
         let books = Books::of_arrays(learnt.arrays, bits)?;
         let kept = Kept::with(&mut b, (layer, &books), room, |_| [&[], &[]])?;
         Ok(Box::new(OnLayer { b, kept, room: room.tokens, tokens: vec![0; room.texts] }))

@@ -8,6 +8,7 @@ use half::f16;
 use host::Window;
 use host::kllm::{Bits, Caps, Token, Tokens};
 use lower::chain::{ChainBuilder, Floats, Measured};
+use lower::kllm::SHARE;
 use lower::kllm::builder::{Builder, columns_of, fp16 as bits_of_rows};
 
 use super::super::float_head::Exact;
@@ -26,7 +27,7 @@ pub fn real_relu(
     (bits, tokens): (Bits, usize),
 ) -> anyhow::Result<Measured> {
     let (exact, all) = (Exact::of(tokens)?, Exact::of(64)?);
-    let mut b = Builder { caps, bits, b: ChainBuilder::new(caps.vector, window, golden)? };
+    let mut b = Builder { caps, bits, share: SHARE, b: ChainBuilder::new(caps.vector, window, golden)? };
     let rows = b.b.given(&exact.normed)?;
     let x = b.quantize("tokens", &rows, 0, &all.normed)?;
     let w = b.weights(&columns_of(&bits_of_rows(&exact.w_q)))?;

@@ -6,6 +6,7 @@ use golden::tender::granularity::relative_error;
 use host::Window;
 use host::kllm::{Bits, Caps};
 use lower::chain::{ChainBuilder, Floats, Measured, Seen};
+use lower::kllm::SHARE;
 use lower::kllm::builder::{Builder, columns_of, fp16, train};
 use lower::kllm::cache::{Cache, Codebooks};
 
@@ -25,7 +26,7 @@ pub fn real_head(
 ) -> anyhow::Result<Measured> {
     let (exact, all) = (Exact::of(tokens)?, Exact::of(64)?);
     let b = ChainBuilder::new(caps.vector, window, golden)?;
-    let mut head = Builder { caps, bits, b };
+    let mut head = Builder { caps, bits, share: SHARE, b };
     let residual = head.b.given(&exact.residual)?;
     let angles = head.b.given(&exact.angles)?;
     let normed = head.b.norm("normalised", &residual, (&exact.norm, exact.epsilon))?;
@@ -74,7 +75,7 @@ pub fn cached_head(
     ([cached, new], outliers): ([usize; 2], usize),
 ) -> anyhow::Result<CachedHead> {
     let (exact, all) = (Exact::of(cached + new)?, Exact::of(64)?);
-    let mut head = Builder { caps, bits, b: ChainBuilder::new(caps.vector, window, golden)? };
+    let mut head = Builder { caps, bits, share: SHARE, b: ChainBuilder::new(caps.vector, window, golden)? };
     let values = golden::tender::granularity::product(&all.normed, &all.w_v);
     let of_a_query = outliers.div_ceil(16);
     let of_queries = train(bits, &all.queries, of_a_query)?;

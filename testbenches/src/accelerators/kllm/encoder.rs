@@ -7,7 +7,7 @@ use host::kllm::{Bits, Caps};
 use lower::chain::{ChainBuilder, Floats, Measured, Seen};
 use lower::kllm::builder::{Builder, Quantized, train};
 use lower::kllm::cache::{Cache, Codebooks};
-use lower::kllm::outliers;
+use lower::kllm::{SHARE, outliers};
 use lower::layer::Linear;
 
 use super::super::encoder::{Exact, Layer, columns};
@@ -30,7 +30,7 @@ pub fn encoder_layer(
     (layer, exact): (&Layer, &Exact),
 ) -> anyhow::Result<Measured> {
     let tokens = &exact.input;
-    let mut b = Builder { caps, bits, b: ChainBuilder::new(caps.vector, window, golden)? };
+    let mut b = Builder { caps, bits, share: SHARE, b: ChainBuilder::new(caps.vector, window, golden)? };
     let rows = b.b.given(tokens)?;
     let x = b.tokens("tokens", &rows, tokens)?;
     let queries = biased(&mut b, "queries", &x, &layer.qkv[0])?;
@@ -41,14 +41,14 @@ pub fn encoder_layer(
     let scale = 1.0 / (width as f64).sqrt();
     for first in (0..keys.columns).step_by(width) {
         let like = exact.qkv.each_ref().map(|rows| columns(rows, first, width));
-        let of_queries = train(bits, &like[0], outliers(width))?;
+        let of_queries = train(bits, &like[0], outliers(width, SHARE)?)?;
         // What the accelerator makes of values may be larger than the float ones: nothing must saturate.
         let values_like: Vec<Vec<f64>> = like[2].iter().map(|row| row.iter().map(|x| 1.5 * x).collect()).collect();
         let codebooks = Codebooks::new(&of_queries, [&like[1], &values_like], (scale, caps.centroid_bits))?;
         let mut cache = Cache::new(&mut b, codebooks, [&[], &[]], (width, tokens.len()))?;
         cache.append(&mut b, &keys.slice(first, width)?, &values.slice(first, width)?)?;
         let queries = queries.slice(first, width)?;
-        let queries = b.quantize_with("tokens of queries", &queries, (bits, outliers(width)), of_queries)?;
+        let queries = b.quantize_with("tokens of queries", &queries, (bits, outliers(width, SHARE)?), of_queries)?;
         b.attend(&queries, &cache, Seen::All, &attention.slice(first, width)?)?;
     }
     let x = b.tokens("tokens of the attention", &attention, &exact.attention)?;

@@ -10,7 +10,7 @@ use host::kllm::{Bits, Caps};
 use lower::chain::{ChainBuilder, Floats, Measured};
 use lower::exact::{Exact, part, sum};
 use lower::kllm::builder::Builder;
-use lower::kllm::{Begin, Kept, Passed};
+use lower::kllm::{Begin, Kept, Passed, SHARE};
 use lower::layer::Layer;
 use lower::needs::Room;
 use lower::pass::Shares;
@@ -32,7 +32,7 @@ pub fn real_layer(
     let tokens = cached + new;
     let (before, all) = (residual(tokens)?, Exact::of(layer, &residual(64)?));
     let exact = Exact::of(layer, &before);
-    let mut b = Builder { caps, bits, b: ChainBuilder::new(caps.vector, window, golden)? };
+    let mut b = Builder { caps, bits, share: SHARE, b: ChainBuilder::new(caps.vector, window, golden)? };
     let rows = b.b.given(&exact.residual[cached..])?;
     let begin = Begin { layer, like: &all, training: usize::MAX, room: Room::for_one(tokens) };
     let of_head = |rows: &[Vec<f64>], head: usize| part(&rows[..cached], head, layer.heads.width);

@@ -4,7 +4,7 @@ use hdl::accelerators::kllm::KllmTop;
 use host::Window;
 use host::kllm::Bits;
 use lower::fresh::Fresh;
-use lower::kllm::bits_of;
+use lower::kllm::{SHARE, bits_of};
 use lower::learn::Learnt;
 use lower::pass::LayerLowering;
 use sim::Design;
@@ -50,27 +50,29 @@ impl OnKllm {
         Self::new(block(), bits)
     }
 
-    /// The block, and the bits of activations.
-    fn keeps(&self, bits: Bits) -> String {
+    /// The block, the bits of activations, and the share of outliers in hundredths of a per cent.
+    fn keeps(&self, (bits, share): (Bits, u32)) -> String {
         let (lanes, bus) = (&self.block.product, self.block.bus.axi.data_width);
         let scheme = match bits {
             Bits::Three => "W4A3",
             Bits::Four => "W4A4",
         };
         format!(
-            "kllm_top, {} lanes of {} channels, {scheme}, 1 % outliers of a whole token, a bus of {bus} bits",
-            lanes.lanes, lanes.columns
+            "kllm_top, {} lanes of {} channels, {scheme}, {} % outliers of a whole token, a bus of {bus} bits",
+            lanes.lanes,
+            lanes.columns,
+            f64::from(share) / 100.0
         )
     }
 }
 
 impl LayerAccelerator for OnKllm {
     fn about(&self) -> String {
-        self.keeps(self.lowering.bits)
+        self.keeps((self.lowering.bits, SHARE))
     }
 
     fn about_with(&self, learnt: Learnt<'_>) -> anyhow::Result<String> {
-        Ok(self.keeps(bits_of(learnt.settings)?))
+        Ok(self.keeps((bits_of(learnt.settings)?, learnt.settings.percent("outliers")?)))
     }
 
     fn design(&self) -> anyhow::Result<Design> {
