@@ -70,10 +70,11 @@ impl KelleTop {
         }
         let codes = codes.all();
         let known = operation.is_defined() && !head.unknown;
+        // With a slot that keeps away it would have been refused.
+        let certain = (known || !operation.exact) && !head.slots_unknown;
         if !codes.is_empty() {
             *head = Head::default();
         }
-        let certain = (known || !operation.exact) && !head.slots_unknown;
         let defined = codes.is_empty() && known;
         let operation = Work { operation: Operation::Attention(operation), counts };
         Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }

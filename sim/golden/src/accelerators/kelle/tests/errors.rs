@@ -164,3 +164,18 @@ fn doubts_stay_until_a_head_is_empty() {
     let report = run(&top, &mut memory);
     assert!(!report.is_certain() && top.head(0).unknown);
 }
+
+/// Where it is unknown which tokens have a slot, an operation may be refused before it reads what cannot be read.
+#[test]
+fn doubts_of_slots_outlive_an_error() {
+    let top = top_of(Shape { recompute: 2, ..SHAPE });
+    run(&top, &mut attention_memory(&Descriptor::attention()));
+    run(&top, &mut attention_memory(&Descriptor::of(8).words(&[(32, 1), (36, 0), (40, 1)])));
+    let again = Descriptor::attention().byte(59, 2).longs(&[(104, 0x5000), (112, 0x6000)]);
+    run(&top, &mut attention_memory(&again.long(120, 0x5000)));
+    assert!(top.head(1).slots_unknown);
+    let mut memory = attention_memory(&Descriptor::attention());
+    memory.fail(0x2000..=0x2000, BusError::Subordinate);
+    let report = run(&top, &mut memory);
+    assert_eq!((report.end.code, report.is_certain()), (code::SLVERR, false));
+}
