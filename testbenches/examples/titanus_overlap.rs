@@ -11,9 +11,11 @@ use hdl::accelerators::titanus::{TitanusCore, TitanusSpec};
 use hdl::accelerators::top::TopParameters;
 use host::kllm::Bits;
 use lower::layer::Layer;
+use lower::learn::Learnt;
 use lower::needs::Room;
 use models::decoder::residual::ahead_of_layers;
 use models::decoder::{Config, Decoder, Model, Precision};
+use models::schemes::Settings;
 use models::smollm2;
 use sim::facts::Facts;
 use testbenches::accelerators::decoding::{LayerAccelerator, window};
@@ -35,12 +37,15 @@ fn bus(of: &TopParameters, overlaps: bool) -> TopParameters {
     TopParameters { overlaps, ports: PORTS, ..of.clone() }
 }
 
-/// Cycles of a prompt, and of a token after it.
-fn cycles(on: &dyn LayerAccelerator, model: &Model, rows: &[Vec<f64>]) -> Result<[u64; 2]> {
+/// Cycles of a prompt, and of a token after it, with these options of the accelerator.
+fn cycles(on: &dyn LayerAccelerator, options: &str, model: &Model, rows: &[Vec<f64>]) -> Result<[u64; 2]> {
     let window = window(on.address_width());
     let layer = Layer::of_model(model, LAYER, on.lowering().head_unit())?;
     let texts = [rows[..PROMPT].to_vec()];
-    let mut layer = on.lowering().layer(&window, &layer, &texts, Room::for_one(PROMPT + 1))?;
+    let settings = Settings::parse(&on.lowering().choices(), options)?;
+    let arrays = on.lowering().learn_layer(&layer, &texts, &settings)?;
+    let learnt = Learnt { settings: &settings, arrays: &arrays };
+    let mut layer = on.lowering().layer_with(&window, &layer, learnt, Room::for_one(PROMPT + 1))?;
     let mut clock = on.clock(&window, LATENCY)?;
     let mut cycles = [0; 2];
     for (cycles, of) in cycles.iter_mut().zip([&rows[..PROMPT], &rows[PROMPT..]]) {
@@ -59,6 +64,8 @@ fn computing(block: &TitanusCore, config: &Config, tokens: usize, seen: usize) -
     [macros as u64, (config.heads * tokens * head) as u64]
 }
 
+/// Shares of outliers of `kllm_top`, in per cent.
+const OUTLIERS: [&str; 3] = ["0", "1", "3"];
 /// Computing engines of `titanus_core`.
 const ENGINES: [u32; 5] = [1, 2, 4, 8, 16];
 
@@ -71,14 +78,19 @@ fn main() -> Result<()> {
     let of_core = |engines: u32, overlaps: bool| {
         let spec = TitanusSpec { engines, ..core.spec.clone() };
         let block = TitanusCore { bus: bus(&core.bus, overlaps), spec, ..core.clone() };
-        cycles(&OnTitanus::new(block, COMPRESSION)?, &model, &rows)
+        let on = OnTitanus::new(block, COMPRESSION)?;
+        let defaults = on.lowering().defaults()?.to_string();
+        cycles(&on, &defaults, &model, &rows)
     };
-    let of_kllm = |overlaps: bool| {
+    let of_kllm = |outliers: &str, overlaps: bool| {
         let block = KllmTop { bus: bus(&kllm.bus, overlaps), ..kllm.clone() };
-        cycles(&OnKllm::new(block, Bits::Four)?, &model, &rows)
+        cycles(&OnKllm::new(block, Bits::Four)?, &format!("activations=4,outliers={outliers}"), &model, &rows)
     };
     let both = |of: &dyn Fn(bool) -> Result<[u64; 2]>| -> Result<[[u64; 2]; 2]> { Ok([of(false)?, of(true)?]) };
-    let mut all = vec![("kllm_top".to_owned(), both(&of_kllm)?)];
+    let mut all = vec![];
+    for outliers in OUTLIERS {
+        all.push((format!("kllm_top, outliers = {outliers} %"), both(&|overlaps| of_kllm(outliers, overlaps))?));
+    }
     for engines in ENGINES {
         let name = format!("titanus_core, engines = {engines}");
         all.push((name, both(&|overlaps| of_core(engines, overlaps))?));
@@ -92,7 +104,7 @@ fn main() -> Result<()> {
             facts.add(&format!("{name} {tokens} overlap"), *together as f64);
         }
     }
-    let of_titanus = all[1].1;
+    let of_titanus = all[OUTLIERS.len()].1;
     println!("\n| titanus_core with one engine computes | tokens | one by one | where operations overlap |");
     println!("| --- | ---: | ---: | ---: |");
     for (k, (tokens, seen)) in [(PROMPT, PROMPT), (1, PROMPT + 1)].into_iter().enumerate() {

@@ -26,6 +26,7 @@
 //   spec.tiles                           = 6
 //   spec.levels                          = 16
 //   spec.context                         = 128
+//   spec.engines                         = 1
 //   spec.buffer                          = 64
 //   overlaps                             = false
 // Contract: Operations as titanus_append and titanus_restore name their fields, checked and done as
@@ -114,10 +115,10 @@ module cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xe9379322 (
                                                   // right then
   input  wire         read_i,                     // Reads the context
   input  wire         place_values_i,             // One channel of a group of tokens, not a tile of a token
-  input  wire   [6:0] place_token_i,              // Token of the keys
+  input  wire   [6:0] place_row_i,                // Tokens of the keys, as many as there are engines
   input  wire   [1:0] place_group_i,              // Group of tokens of the values
   input  wire   [2:0] place_tile_i,               // Tile of the keys, or of the values' channel
-  input  wire   [4:0] place_channel_i,            // Channel within the tile
+  input  wire   [4:0] place_channels_i,           // Channels within the tile, as many as there are engines
   output wire [255:0] data_o,                     // The data read, a cycle later
   output wire  [15:0] tokens_o,                   // Tokens of the open streams; 0 without
   output wire   [1:0] beyond_o,                   // A key, a value of them was out of tolerance when its
@@ -790,10 +791,10 @@ module cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xe9379322 (
     .v_i(context_v_in),
     .read_i(read_i),
     .read_values_i(place_values_i),
-    .read_token_i(place_token_i),
+    .read_row_i(place_row_i),
     .read_group_i(place_group_i),
     .read_tile_i(place_tile_i),
-    .read_channel_i(place_channel_i),
+    .read_channels_i(place_channels_i),
     .data_o(data_o)
   );
 

@@ -17,6 +17,7 @@
 //   spec.tiles                           = 6
 //   spec.levels                          = 16
 //   spec.context                         = 128
+//   spec.engines                         = 1
 //   spec.buffer                          = 64
 // Contract: Constants that were written stay through reset. A constant that does not exist, or was never
 //     written, reads as anything.

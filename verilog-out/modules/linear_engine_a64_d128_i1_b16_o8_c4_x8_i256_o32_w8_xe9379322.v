@@ -25,6 +25,7 @@
 //   spec.tiles                           = 6
 //   spec.levels                          = 16
 //   spec.context                         = 128
+//   spec.engines                         = 1
 //   spec.buffer                          = 64
 //   overlaps                             = false
 // Contract: Operations as titanus_load and titanus_multiply name their fields, checked and done as
@@ -102,17 +103,17 @@ module linear_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xe9379322 (
                                                   // until it is taken
   output wire   [0:0] write_end_ready_o,          // Each: the beat is taken at the coming edge, when it is
                                                   // valid
-  output wire   [7:0] multiplications_o,          // Multiplications of a dot product with the context that
-                                                  // ends in this cycle
+  output wire   [7:0] multiplications_o,          // Multiplications of the dot products with the context that
+                                                  // end in this cycle
   output wire   [7:0] skipped_o,                  // Skipped multiplications among them
   input  wire  [15:0] context_tokens_i,           // Tokens of the context, as the operations before leave
                                                   // them. Read when an operation is checked
   output wire         read_o,                     // The context is read
   output wire         place_values_o,             // One channel of a group of tokens, not a tile of a token
-  output wire   [6:0] place_token_o,              // Token of the keys
+  output wire   [6:0] place_row_o,                // Tokens of the keys, as many as there are engines
   output wire   [1:0] place_group_o,              // Group of tokens of the values
   output wire   [2:0] place_tile_o,               // Tile of the keys, or of the values' channel
-  output wire   [4:0] place_channel_o,            // Channel within the tile
+  output wire   [4:0] place_channels_o,           // Channels within the tile, as many as there are engines
   input  wire [255:0] data_i                      // The data read, a cycle later
 );
   genvar i;
@@ -211,8 +212,6 @@ module linear_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xe9379322 (
   wire                context_sum_valid;
   wire        [255:0] context_sum_sums;
   wire                context_sum_last;
-  wire                context_done;
-  wire          [7:0] context_skipped;
   wire                context_computing;
   wire                key_words_output_valid;
   wire        [255:0] key_words_output_data;
@@ -514,10 +513,6 @@ module linear_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xe9379322 (
     .output_last_o(key_words_output_last)
   );
 
-  wire [7:0] multiplications_bits = {8{context_done}};
-  assign multiplications_o = multiply_inner[7:0] & multiplications_bits;
-  assign skipped_o = context_skipped & multiplications_bits;
-
   // Sums become results.
   constant_table_x8_i256_o32_w8_black_box_r3_c18_l16_d8_x2edf26de u_table (
     .clk_i(clk_i),
@@ -562,17 +557,17 @@ module linear_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xe9379322 (
     .x_last_i(x[288]),
     .read_o(read_o),
     .place_values_o(place_values_o),
-    .place_token_o(place_token_o),
+    .place_row_o(place_row_o),
     .place_group_o(place_group_o),
     .place_tile_o(place_tile_o),
-    .place_channel_o(place_channel_o),
+    .place_channels_o(place_channels_o),
     .data_i(data_i),
     .sum_valid_o(context_sum_valid),
     .sum_ready_i(context_sum_ready_in),
     .sum_sums_o(context_sum_sums),
     .sum_last_o(context_sum_last),
-    .done_o(context_done),
-    .skipped_o(context_skipped),
+    .multiplications_o(multiplications_o),
+    .skipped_o(skipped_o),
     .computing_o(context_computing)
   );
 

@@ -17,6 +17,7 @@
 //   spec.tiles                           = 6
 //   spec.levels                          = 16
 //   spec.context                         = 128
+//   spec.engines                         = 1
 //   spec.buffer                          = 64
 // Contract: Result j of a row: y = fp32(sum + bias) x scale, rounded twice, to nearest; ReLU; fp16(y), or the
 //     nearest integer, saturated. The constants belong to the row's first result and its neighbours, or one

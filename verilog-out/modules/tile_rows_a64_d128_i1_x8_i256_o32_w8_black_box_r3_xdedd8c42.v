@@ -19,6 +19,7 @@
 //   spec.tiles                           = 6
 //   spec.levels                          = 16
 //   spec.context                         = 128
+//   spec.engines                         = 1
 //   spec.buffer                          = 64
 // Contract: The first channels of each token, packed; further channels are dropped. A tile a cycle, as the
 //     bus takes it.

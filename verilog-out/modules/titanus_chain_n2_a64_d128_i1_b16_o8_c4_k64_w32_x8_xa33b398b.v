@@ -31,6 +31,7 @@
 //   core.spec.tiles                           = 6
 //   core.spec.levels                          = 16
 //   core.spec.context                         = 128
+//   core.spec.engines                         = 1
 //   core.spec.buffer                          = 64
 //   core.max_beats                            = 64
 //   core.lane.function                        = silu

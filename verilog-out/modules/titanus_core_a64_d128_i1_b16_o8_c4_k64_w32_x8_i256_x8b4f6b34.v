@@ -30,6 +30,7 @@
 //   spec.tiles                           = 6
 //   spec.levels                          = 16
 //   spec.context                         = 128
+//   spec.engines                         = 1
 //   spec.buffer                          = 64
 //   max_beats                            = 64
 //   lane.function                        = silu
@@ -214,10 +215,10 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x8b4f6b34 (
   wire   [0:0] linear_write_end_ready;
   wire         linear_read;
   wire         linear_place_values;
-  wire   [6:0] linear_place_token;
+  wire   [6:0] linear_place_row;
   wire   [1:0] linear_place_group;
   wire   [2:0] linear_place_tile;
-  wire   [4:0] linear_place_channel;
+  wire   [4:0] linear_place_channels;
   wire         vector_idle;
   wire         vector_computing;
   wire         vector_overflows;
@@ -556,10 +557,10 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x8b4f6b34 (
     .context_tokens_i(cache_context_tokens),
     .read_o(linear_read),
     .place_values_o(linear_place_values),
-    .place_token_o(linear_place_token),
+    .place_row_o(linear_place_row),
     .place_group_o(linear_place_group),
     .place_tile_o(linear_place_tile),
-    .place_channel_o(linear_place_channel),
+    .place_channels_o(linear_place_channels),
     .data_i(cache_data)
   );
 
@@ -730,10 +731,10 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x8b4f6b34 (
     .context_tokens_o(cache_context_tokens),
     .read_i(linear_read),
     .place_values_i(linear_place_values),
-    .place_token_i(linear_place_token),
+    .place_row_i(linear_place_row),
     .place_group_i(linear_place_group),
     .place_tile_i(linear_place_tile),
-    .place_channel_i(linear_place_channel),
+    .place_channels_i(linear_place_channels),
     .data_o(cache_data),
     .tokens_o(cache_tokens),
     .beyond_o(cache_beyond),

@@ -17,6 +17,7 @@
 //   spec.tiles                           = 6
 //   spec.levels                          = 16
 //   spec.context                         = 128
+//   spec.engines                         = 1
 //   spec.buffer                          = 64
 // Contract: The fields of a descriptor by name, combinational. The last three outputs tell what is wrong; the
 //     first of them counts.

@@ -16,6 +16,7 @@
 //   own.spec.tiles                           = 6
 //   own.spec.levels                          = 16
 //   own.spec.context                         = 128
+//   own.spec.engines                         = 1
 //   own.spec.buffer                          = 64
 //   own.vector.lanes                         = 8
 //   own.vector.max_beats                     = 64

@@ -20,6 +20,7 @@
 //   spec.tiles                           = 6
 //   spec.levels                          = 16
 //   spec.context                         = 128
+//   spec.engines                         = 1
 //   spec.buffer                          = 64
 // Contract: A tile when both sides have it; channels that a row does not have are 0, and so are whole tiles.
 //   A tile a cycle.

@@ -20,6 +20,7 @@
 //   spec.tiles                           = 6
 //   spec.levels                          = 16
 //   spec.context                         = 128
+//   spec.engines                         = 1
 //   spec.buffer                          = 64
 // Contract: Row i of a matrix is input i from the first row of macros on. Its bytes are the outputs from the
 //     first column on, and zeros up to the end of the last column. Constants follow each other from the first

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use crate::support::pages::in_repository;
 use crate::support::{MESH, in_folder, senbazuru};
 use snapbox::str;
+use test_tag::tag;
 
 /// The files of a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
@@ -223,4 +225,28 @@ error: --top: `mac_pe_w4_a8` is a module within the design; choose another name
 error: --top goes with one block: name one, or give all modules a --prefix
 
 "#]]);
+}
+
+/// Cores for layers of OPT models, as files of parameters. All weights of a layer stay on the chip.
+fn cores_generate(files: &[&str]) {
+    let folder = in_folder(&[]);
+    for file in files {
+        let config = in_repository(&format!("sweeps/titanus/opt-{file}.toml"));
+        let run = |args: &[&str]| senbazuru(&[&["gen", "titanus_core", "-o", file], args].concat());
+        let made = run(&["--config", config.to_str().unwrap()]).current_dir(folder.path()).assert().code(0);
+        let said = String::from_utf8(made.get_output().stdout.clone()).unwrap();
+        assert!(said.starts_with("titanus_core: ") && said.ends_with(&format!("files written in {file}\n")), "{said}");
+    }
+}
+
+#[test]
+fn the_smallest_core_generates() {
+    cores_generate(&["125m"]);
+}
+
+#[tag(full)]
+#[test]
+#[ignore = "the cores of the larger models"]
+fn all_cores_generate() {
+    cores_generate(&["350m", "1.3b", "2.7b", "6.7b"]);
 }

@@ -7,8 +7,8 @@ use crate::support::pages::in_repository;
 use crate::support::senbazuru;
 
 #[expect(dead_code, reason = "the program around it")]
-#[path = "../../examples/perplexity_curves.rs"]
-mod perplexity_curves;
+#[path = "../../examples/page_curves.rs"]
+mod page_curves;
 
 fn read(path: &str) -> String {
     std::fs::read_to_string(in_repository(path)).unwrap()
@@ -41,12 +41,14 @@ fn the_catalogue_has_all_blocks() {
     assert!(table == String::from_utf8(list.stdout).unwrap(), "docs/catalogue.md: take `senbazuru list --markdown`");
 }
 
-/// The curves of perplexities show the numbers of the tables next to them.
+/// Curves show the numbers of the tables next to them.
 #[test]
 fn curves_are_those_of_their_tables() {
-    for (name, drawing) in perplexity_curves::drawings(&read("docs/perplexity.md")).unwrap() {
-        let command = "cargo run -p senbazuru --example perplexity_curves -- docs/perplexity.md docs/images";
-        assert!(read(&format!("docs/images/{name}")) == drawing, "{name}: {command}");
+    for page in ["docs/perplexity.md", "docs/blocks/titanus-core.md"] {
+        for (name, drawing) in page_curves::drawings(page, &read(page)).unwrap() {
+            let command = format!("cargo run -p senbazuru --example page_curves -- {page} docs/images");
+            assert!(read(&format!("docs/images/{name}")) == drawing, "{name}: {command}");
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use testbenches::accelerators::drawn_layer::{Shape, Sizes, drawn as drawn_layer,
 use testbenches::accelerators::titanus::layer::decoding::wide_core;
 use testbenches::accelerators::titanus::layer::{Chains, chains};
 use testbenches::accelerators::titanus::timing::cycles_of;
-use testbenches::accelerators::titanus::{caps_of, golden_of, layer_core, small_layer_core, traffic};
+use testbenches::accelerators::titanus::{caps_of, golden_of, layer_core, opt_core, small_layer_core, traffic};
 
 use crate::layer_14::{layer_14, residual};
 
@@ -26,15 +26,19 @@ const PRUNED: Compression = Compression { sparsity: 0.338, bits: [8, 8] };
 
 const SIZES: Sizes = Sizes { width: 128, heads: [4, 2], head: 64, inner: 192 };
 
-fn drawn(
+fn drawn(block: &TitanusCore, shape: Shape, tokens: (usize, usize, Prompt), how: Compression) -> Chains {
+    drawn_of(block, (shape, SIZES), tokens, how)
+}
+
+fn drawn_of(
     block: &TitanusCore,
-    shape: Shape,
+    (shape, sizes): (Shape, Sizes),
     (tokens, prompt, comes): (usize, usize, Prompt),
     how: Compression,
 ) -> Chains {
     let mut rng = rng_for(7, "titanus layer");
-    let layer = drawn_layer(&mut rng, shape, SIZES);
-    let residual = drawn_rows(&mut rng, SIZES.width, tokens);
+    let layer = drawn_layer(&mut rng, shape, sizes);
+    let residual = drawn_rows(&mut rng, sizes.width, tokens);
     let golden = golden_of(block).unwrap();
     let chains = chains((&caps_of(&golden), &WINDOW), golden, &layer, (&residual, prompt, comes), how).unwrap();
     let Chains { errors, thresholds, pruned, bits, .. } = &chains;
@@ -114,6 +118,24 @@ fn cycles_of_a_layer(lanes: u32) {
 #[ignore = "a model of 96 macros, and a simulation of a minute"]
 fn cycles_of_a_layer_whole() {
     cycles_of_a_layer(16);
+}
+
+/// A layer of the size of OPT-125M with eight engines, whose operations overlap: all weights in macros, 40 tokens and two after
+/// them.
+#[tag(full)]
+#[test]
+#[ignore = "a model of 216 macros of 256 x 128, and a simulation of minutes"]
+fn the_size_of_opt_with_engines() {
+    let mut block = opt_core();
+    (block.bus.overlaps, block.bus.ports, block.spec.engines) = (true, 2, 8);
+    let store = &mut block.spec.store;
+    (store.tile.cells.outputs, store.rows, store.columns) = (128, 12, 18);
+    let sizes = Sizes { width: 768, heads: [12, 12], head: 64, inner: 3072 };
+    let how = Compression { bits: [4, 4], ..PRUNED };
+    let chains = drawn_of(&block, (Shape::Opt, sizes), (42, 40, Prompt::AtOnce), how);
+    let cycles = simulate(&block, &AxiConfig::ideal(20), &chains);
+    println!("{cycles:?}");
+    assert_eq!(cycles, cycles_of((&block, 20), &WINDOW, &chains.jobs).unwrap());
 }
 
 /// The paper's 32 channels.

@@ -31,9 +31,9 @@ parameters! {
         /// Levels that a channel may have.
         levels: u32 = 16, in 1..=256, tag "n";
         /// Tokens of the context.
-        context: u32 = 128, in 1..=65_535, note "tiles times context at most 1048576; whole groups of lanes up to 65535 / engines", tag "x";
+        context: u32 = 128, in 1..=65_535, note "tiles times context at most 1048576; whole groups of lanes up to 65535", tag "x";
         /// Computing engines: results of a product with the context that are computed at once.
-        engines: u32 = 1, in power_of_two(1..=32), note "at most half of lanes", tag "e", named "when set";
+        engines: u32 = 1, in power_of_two(1..=32), note "at most half of lanes; times the longest row at most 65535", tag "e", named "when set";
         /// Tokens of the longest prefill.
         buffer: u32 = 64, in 1..=65_535, note "at most 65535 / tiles", tag "b";
     }
@@ -61,10 +61,13 @@ parameters! {
         rules.part("buffer", &p.writer());
         rules.part("lanes", &p.engine());
         // The multiplications of a cycle are counted in 16 bits.
-        let (groups, lanes) = (u64::from(p.context_memory().groups()), p.lanes);
-        let longest = u64::from(p.engine().capability()) * u64::from(p.engines) * groups;
-        let most = 65_535 / p.engines.max(1);
-        rules.demand(longest <= 65_535, "context", p.context, format!("whole groups of {lanes} up to {most}"));
+        let longest = p.engine().longest();
+        let of_groups = u64::from(p.lanes) * u64::from(p.context_memory().groups());
+        let most = 65_535 / u64::from(p.lanes) * u64::from(p.lanes);
+        rules.demand(of_groups <= 65_535, "context", p.context, format!("whole groups of {} up to {most}", p.lanes));
+        let all = longest * u64::from(p.engines);
+        let wanted = format!("65535 / elements of the longest row = {longest} at most");
+        rules.demand(of_groups > 65_535 || all <= 65_535, "engines", p.engines, wanted);
     };
 }
 

@@ -1,7 +1,7 @@
-//! Draws the curves of docs/perplexity.md from its tables.
+//! Draws the curves of a page from its tables: of docs/perplexity.md, or of docs/blocks/titanus-core.md.
 //!
 //! ```sh
-//! cargo run -p senbazuru --example perplexity_curves -- docs/perplexity.md docs/images
+//! cargo run -p senbazuru --example page_curves -- docs/perplexity.md docs/images
 //! ```
 
 use senbazuru::error::{Failure, Result};
@@ -50,11 +50,37 @@ fn number(text: &str) -> Option<f64> {
     text.split_whitespace().find_map(|word| word.trim_end_matches(['%', ',']).replace(',', "").parse().ok())
 }
 
-/// The drawings by the names of their files.
+/// The drawings of the page in `file`, by the names of their own files.
 ///
 /// # Errors
-/// A table of the page, or a row of it, is not there.
-pub fn drawings(page: &str) -> Result<Vec<(&'static str, String)>> {
+/// No drawing is made from this file; a table of the page, or a row of it, is not there.
+pub fn drawings(file: &str, page: &str) -> Result<Vec<(&'static str, String)>> {
+    match file.rsplit('/').next() {
+        Some("perplexity.md") => perplexities(page),
+        Some("titanus-core.md") => engines(page),
+        _ => Err(Failure::Usage(format!("{file}: wanted is perplexity.md or titanus-core.md"))),
+    }
+}
+
+/// How much faster layers become by engines of `titanus_core`, and by operations side by side.
+fn engines(page: &str) -> Result<Vec<(&'static str, String)>> {
+    let table = Table::of(page, "engines")?;
+    let mut series = Vec::new();
+    for of in ["a prompt of 64 tokens", "a token after it"] {
+        let row = |how| table.row(&[of, how], number);
+        let slowest = row("one by one")?.first().map_or(0.0, |[_, cycles]| *cycles);
+        for how in ["one by one", "side by side"] {
+            let faster = row(how)?.into_iter().map(|[engines, cycles]| [engines, slowest / cycles]).collect();
+            series.push((format!("{of}, {how}"), faster));
+        }
+    }
+    let series: Vec<(&str, Points)> =
+        series.iter().map(|(name, points): &(String, Points)| (name.as_str(), points.clone())).collect();
+    let drawing = lines("titanus_core: layer 14 of SmolLM2-135M", ["engines", "times as fast"], &series)?;
+    Ok(vec![("titanus-engines.svg", drawing)])
+}
+
+fn perplexities(page: &str) -> Result<Vec<(&'static str, String)>> {
     let outliers = Table::of(page, "outliers")?;
     let kept = Table::of(page, "kelle")?;
     let intervals = Table::of(page, "intervals")?;
@@ -128,7 +154,7 @@ fn main() -> Result<()> {
     };
     let failed = |file: &str, e: &dyn std::fmt::Display| Failure::Check(format!("{file}: {e}"));
     let text = std::fs::read_to_string(&page).map_err(|e| failed(&page, &e))?;
-    for (name, drawing) in drawings(&text)? {
+    for (name, drawing) in drawings(&page, &text)? {
         let file = format!("{folder}/{name}");
         std::fs::write(&file, drawing).map_err(|e| failed(&file, &e))?;
     }
