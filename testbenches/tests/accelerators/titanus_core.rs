@@ -50,7 +50,7 @@ fn the_longest_context() {
     };
     assert!(with(65_504).is_ok(), "{:?}", with(65_504));
     let error = with(65_505).unwrap_err().to_string();
-    assert!(error.contains("context") && error.contains("whole groups of 32 up to 65535"), "{error}");
+    assert!(error.contains("context") && error.contains("whole groups of 32 up to 65504"), "{error}");
 }
 
 /// The longest streams: all channels open all of their levels, one after the other, with a prompt and later. They take

@@ -124,12 +124,12 @@ fn cycles_of_a_layer_whole() {
 /// them.
 #[tag(full)]
 #[test]
-#[ignore = "a model of 216 macros of 256 x 128, and a simulation of minutes"]
+#[ignore = "a model of 432 macros of 256 x 128, and a simulation of minutes"]
 fn the_size_of_opt_with_engines() {
     let mut block = opt_core();
     (block.bus.overlaps, block.bus.ports, block.spec.engines) = (true, 2, 8);
     let store = &mut block.spec.store;
-    (store.tile.cells.outputs, store.rows, store.columns) = (128, 12, 18);
+    (store.tile.cells.outputs, store.rows, store.columns) = (128, 12, 36);
     let sizes = Sizes { width: 768, heads: [12, 12], head: 64, inner: 3072 };
     let how = Compression { bits: [4, 4], ..PRUNED };
     let chains = drawn_of(&block, (Shape::Opt, sizes), (42, 40, Prompt::AtOnce), how);
