@@ -246,8 +246,8 @@ why = "a pJ : 32 pJ"
     assert!(out.contains("| logic and memory | 2 (Figure 1) | - | a guess |\n"), "{out}{errors}");
     for (from, to, told) in [
         ("of = { machine = \"large\" }", "of = { machine = \"lrge\" }", "no machine `lrge`; there are: large, small"),
-        ("batch = 1", "batch = 7", "no work with a batch of 7; there are: 1"),
-        ("batch = 1", "model = \"GPT\"", "no model `GPT`; there are: SmolLM2-135M"),
+        ("batch = 1\nwhy", "batch = 7\nwhy", "no work with a batch of 7; there are: 1"),
+        ("batch = 1\nwhy", "model = \"GPT\"\nwhy", "no model `GPT`; there are: SmolLM2-135M"),
         (
             "[\"byte of weights\"] }",
             "[\"byte of wights\"] }",
