@@ -87,6 +87,9 @@ pub(super) struct Args {
     /// Print the tables in Markdown
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
+    /// Print the steps of ladders alone
+    #[arg(long, conflicts_with = "json")]
+    steps: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -134,8 +137,12 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     }
     limit.map_or(Ok(()), |most| store.shrink(most).map(drop))?;
     if args.json {
-        return report::json(&compare::json(&found));
+        return report::json(&compare::json(&found)?);
     }
-    let text = if args.markdown { compare::markdown(&found) } else { compare::text(&found) };
-    report::print(&text)
+    let text = match (args.steps, args.markdown) {
+        (true, in_markdown) => compare::steps_alone(&found, in_markdown),
+        (false, true) => compare::markdown(&found),
+        (false, false) => compare::text(&found),
+    };
+    report::print(&text?)
 }

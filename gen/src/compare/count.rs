@@ -15,7 +15,7 @@ use super::{Comparison, Job};
 use crate::error::{Failure, Result};
 use crate::flows::tools::Versions;
 use crate::parallel::while_true;
-use crate::point::{Key, Stage, StageResult, Status, Store};
+use crate::point::{Key, Stage, StageResult, Status, Store, computed};
 use crate::present::progress::Progress;
 
 /// A cost, or why a machine has no room for the work.
@@ -100,13 +100,14 @@ fn cell(
     let count = || part.cost(costs, model, job.work()).map_err(|e| format!("{e:#}"));
     let Kind::Block { entry, params, settings } = &machine.kind else { return Ok(count()) };
     let block = entry.about().name;
-    let key = Key::counted(
+    let hash = computed(
         "cost of a layer",
         &json!({
             "block": block, "parameters": params, "settings": settings.to_string(), "latency": comparison.latency,
             "model": format!("{model:?}"), "part": part.name(), "work": job,
         }),
     )?;
+    let key = Key { stage: Stage::Cycles, hash, tools: Versions::new() };
     if let Some(found) = store.get(&key)?.and_then(|found| known(&found)) {
         return Ok(found);
     }
@@ -121,7 +122,7 @@ fn cell(
         message: found.as_ref().err().cloned(),
         metrics: found.as_ref().map(metrics).unwrap_or_default(),
         details: found.as_ref().map(|cost| details(&cost.events)).unwrap_or_default(),
-        tools: Versions::new(),
+        tools: key.tools,
         seconds: start.elapsed().as_secs_f64(),
     })?;
     Ok(found)

@@ -8,8 +8,10 @@ use super::{Cell, Energy, EnergyPart, Found, Job, Phase};
 use crate::error::{Failure, Result};
 
 /// Everything.
-#[must_use]
-pub fn json(found: &Found<'_>) -> Value {
+///
+/// # Errors
+/// A step of a ladder with an event that its machine does not make.
+pub fn json(found: &Found<'_>) -> Result<Value> {
     let comparison = found.comparison;
     let machine = |number: usize| {
         let (machine, row) = (&comparison.machines[number], &found.rows[number]);
@@ -59,12 +61,18 @@ pub fn json(found: &Found<'_>) -> Value {
         .collect();
     let models: Vec<Value> =
         comparison.models.iter().map(|model| json!({ "name": model.name, "parameters": model.parameters })).collect();
-    json!({
+    let steps: Vec<Value> = found
+        .steps()?
+        .into_iter()
+        .map(|(step, ratio)| json!({ "step": step.name, "paper": step.paper, "here": ratio, "why": step.why }))
+        .collect();
+    Ok(json!({
         "title": comparison.title, "about": comparison.about, "part": comparison.part.name(),
         "latency": comparison.latency, "margin": comparison.margin, "models": models,
         "machines": (0..comparison.machines.len()).map(machine).collect::<Vec<_>>(),
         "cells": found.cells().iter().map(cell).collect::<Vec<_>>(), "winners": winners, "unused": found.unused(),
-    })
+        "steps": steps,
+    }))
 }
 
 /// Name, lead and reason; a machine that is alone has no lead.

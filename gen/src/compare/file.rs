@@ -13,6 +13,7 @@ use toml::Spanned;
 use super::energy::Table;
 use super::job::{Job, Phase};
 use super::machine::{Kind, Machine, block_of};
+use super::steps::Step;
 use super::{MOST_LATENCY, check_bandwidths, told};
 use crate::catalogue::{Catalogue, Known, Params};
 use crate::error::{Failure, Result};
@@ -47,6 +48,8 @@ pub struct File {
     pub shown: Vec<Job>,
     /// Bandwidths of the curves.
     pub curve: Option<[f64; 2]>,
+    /// Steps of a ladder.
+    pub steps: Vec<Step>,
 }
 
 #[derive(Deserialize)]
@@ -78,6 +81,8 @@ struct Raw {
     show: Vec<Spanned<Job>>,
     #[serde(default)]
     machine: Vec<Spanned<RawMachine>>,
+    #[serde(default)]
+    step: Vec<Spanned<Step>>,
 }
 
 /// Work: all combinations.
@@ -190,11 +195,15 @@ impl File {
             let machine = machine_of(machine, &place, catalogue)?;
             Ok(Machine { energy: machine.energy.or_else(|| energy.clone()), ..machine })
         };
+        let machines = raw.machine.iter().map(of).collect::<Result<Vec<_>>>()?;
+        let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
+        let batches: Vec<u64> = jobs.iter().map(|job| job.batch).collect();
+        raw.step.iter().try_for_each(|step| Step::check(step, &place, (&machines, &names, &batches)))?;
         Ok(Self {
             place: path.display().to_string(),
             title: raw.title,
             about: raw.about,
-            machines: raw.machine.iter().map(of).collect::<Result<_>>()?,
+            machines,
             models,
             jobs,
             bandwidths: raw.bandwidths.map(Spanned::into_inner).unwrap_or_default(),
@@ -204,6 +213,7 @@ impl File {
             equal_area: raw.equal_area,
             shown: raw.show.into_iter().map(Spanned::into_inner).collect(),
             curve: raw.curve.map(Spanned::into_inner),
+            steps: raw.step.into_iter().map(Spanned::into_inner).collect(),
         })
     }
 

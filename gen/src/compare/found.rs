@@ -7,7 +7,8 @@ use models::cycles::comparison::{Bound, Race, race, time};
 
 use super::count::{Counted, Row};
 use super::energy::{Energy, Price, Table};
-use super::{Comparison, Job};
+use super::{Comparison, Job, Step};
+use crate::error::Result;
 
 /// A comparison with its costs.
 #[derive(Debug)]
@@ -95,6 +96,28 @@ impl<'a> Found<'a> {
     pub fn time(&self, cell: &Cell<'_>, bandwidth: f64) -> Option<(f64, Bound)> {
         let copies = self.copies.get(cell.machine)?;
         cell.cost.as_ref().ok().map(|cost| time(cost, *copies, bandwidth))
+    }
+
+    /// The bandwidth in the middle, at which energies are told.
+    #[must_use]
+    pub fn middle(&self) -> f64 {
+        let all = &self.comparison.bandwidths;
+        all.get(all.len() / 2).copied().unwrap_or(f64::INFINITY)
+    }
+
+    /// Whether a machine makes an event at any work.
+    #[must_use]
+    pub fn makes(&self, machine: usize, name: &str) -> bool {
+        let costs = self.rows.get(machine).into_iter().flat_map(|row| row.costs.iter().flatten().flatten());
+        costs.into_iter().any(|cost| cost.events.count(name) > 0)
+    }
+
+    /// The steps of ladders with their ratios; none where a machine has no room.
+    ///
+    /// # Errors
+    /// A step with an event that its machine does not make.
+    pub fn steps(&self) -> Result<Vec<(&Step, Option<f64>)>> {
+        self.comparison.steps.iter().map(|step| Ok((step, step.ratio(self)?))).collect()
     }
 
     /// The energy of the work, with the time that it takes at a bandwidth.

@@ -14,6 +14,7 @@ mod fuzz;
 mod job;
 mod machine;
 mod page;
+mod steps;
 mod tables;
 
 use std::path::PathBuf;
@@ -37,7 +38,8 @@ pub use job::{Job, Phase};
 pub(crate) use job::{MOST_BATCH, MOST_CONTEXT};
 pub use machine::Machine;
 pub use page::{curves, results};
-pub use tables::{markdown, text};
+pub use steps::Step;
+pub use tables::{markdown, steps_alone, text};
 
 /// Cycles until memory answers, where nobody says it, and most of them.
 pub(crate) const LATENCY: u32 = 20;
@@ -75,6 +77,8 @@ pub struct Comparison {
     pub shown: Vec<Job>,
     /// Least and largest bandwidth of the drawn curves.
     pub curve: [f64; 2],
+    /// Steps of ladders.
+    pub steps: Vec<Step>,
 }
 
 /// Axes where nobody says others.
@@ -116,7 +120,7 @@ impl Comparison {
     /// A name, a file or a number that is wrong, with what would be right.
     pub fn new(given: &[String], asked: &Asked, catalogue: &Catalogue) -> Result<Self> {
         let mut machines = Vec::new();
-        let mut axes: Option<File> = None;
+        let (mut axes, mut steps): (Option<File>, Vec<Step>) = (None, Vec::new());
         for one in given {
             if !one.ends_with(".toml") {
                 machines.push(Machine::named(one, catalogue)?);
@@ -124,6 +128,7 @@ impl Comparison {
             }
             let mut file = File::read(one.as_ref(), catalogue)?;
             machines.append(&mut file.machines);
+            steps.append(&mut file.steps);
             if file.has_axes() {
                 if let Some(first) = &axes {
                     let told = format!("{} and {} both have axes; one of them is enough", first.place, file.place);
@@ -185,6 +190,7 @@ impl Comparison {
             equal_area: file.equal_area,
             shown,
             curve: file.curve.unwrap_or([least / usual::BEYOND[0], largest * usual::BEYOND[1]]),
+            steps,
         })
     }
 
@@ -347,7 +353,7 @@ mod tests {
         let store = Store::new(folder.path());
         let count = || count(&comparison, &store, std::num::NonZeroUsize::MIN).unwrap();
         let first = count();
-        let told = text(&Found::new(&comparison, first.clone()));
+        let told = text(&Found::new(&comparison, first.clone())).unwrap();
         assert!(told.contains("vector_top:products=8,lane.function=gelu_tanh 2.00: compute"), "{told}");
         assert!(told.contains("vector_top: 4 sequences, it has room for 2\n"), "{told}");
         assert_eq!(first[1].costs, count()[1].costs);

@@ -3,21 +3,46 @@
 use models::cycles::comparison::Race;
 
 use super::{Cell, Energy, EnergyPart, Found};
+use crate::error::{Failure, Result};
 use crate::present::numbers::significant;
 use crate::present::report;
 use crate::present::table::Table;
 
 /// Plain text for a terminal.
-#[must_use]
-pub fn text(found: &Found<'_>) -> String {
-    let tables: Vec<String> = tables(found).iter().map(report::table).collect();
-    format!("{}\n\n{}{}{}", found.comparison.title, tables.join("\n"), unfit(found), unused(found))
+///
+/// # Errors
+/// A step of a ladder with an event that its machine does not make.
+pub fn text(found: &Found<'_>) -> Result<String> {
+    let tables: Vec<String> = tables(found)?.iter().map(report::table).collect();
+    Ok(format!("{}\n\n{}{}{}", found.comparison.title, tables.join("\n"), unfit(found), unused(found)))
 }
 
 /// The same tables for a document.
-#[must_use]
-pub fn markdown(found: &Found<'_>) -> String {
-    tables(found).iter().map(Table::markdown).collect::<Vec<_>>().join("\n")
+///
+/// # Errors
+/// As [`text`] has them.
+pub fn markdown(found: &Found<'_>) -> Result<String> {
+    Ok(tables(found)?.iter().map(Table::markdown).collect::<Vec<_>>().join("\n"))
+}
+
+/// The steps of ladders, if there are any.
+fn steps(found: &Found<'_>) -> Result<Option<Table>> {
+    let mut table = Table::new(["step", "paper", "here", "why"]);
+    for (step, ratio) in found.steps()? {
+        let here = ratio.map(|ratio| significant(ratio, 3)).unwrap_or_default();
+        table.row([step.name.clone(), step.paper.clone(), here, step.why.clone()]);
+    }
+    Ok((!table.is_empty()).then_some(table))
+}
+
+/// The table of steps alone, as a document has it or for a terminal.
+///
+/// # Errors
+/// There are no steps, or one has an event that its machine does not make.
+pub fn steps_alone(found: &Found<'_>, in_markdown: bool) -> Result<String> {
+    let none = || Failure::Usage(format!("{}: no step; give it [[step]]", found.comparison.place));
+    let table = steps(found)?.ok_or_else(none)?;
+    Ok(if in_markdown { table.markdown() } else { report::table(&table) })
 }
 
 /// Why machines have no room for some work, each reason once.
@@ -44,17 +69,17 @@ fn unused(found: &Found<'_>) -> String {
     }
 }
 
-fn tables(found: &Found<'_>) -> Vec<Table> {
+fn tables(found: &Found<'_>) -> Result<Vec<Table>> {
     let mut all = vec![machines(found), costs(found)];
     all.extend(energies(found));
     all.push(winners(found));
-    all
+    all.extend(steps(found)?);
+    Ok(all)
 }
 
 /// Energies by part, at the bandwidth in the middle, where any are known. Parts that take nothing are left out.
 fn energies(found: &Found<'_>) -> Option<Table> {
-    let bandwidths = &found.comparison.bandwidths;
-    let bandwidth = *bandwidths.get(bandwidths.len() / 2)?;
+    let bandwidth = found.middle();
     let all: Vec<(Cell<'_>, Option<Energy>)> =
         found.shown().into_iter().map(|cell| (cell, found.energy(&cell, bandwidth))).collect();
     let takes = |part: &EnergyPart| all.iter().any(|(_, energy)| energy.is_some_and(|energy| energy.of(*part) > 0.0));

@@ -15,9 +15,8 @@ use super::text::Language;
 use crate::catalogue::Params;
 use crate::commands::{failed, refused};
 use crate::error::{Failure, Result};
-use crate::flows::tools::Versions;
 use crate::parallel::while_true;
-use crate::point::{self, Key, Point, Stage, StageResult, Status, Store, split};
+use crate::point::{self, Figures, Point, Status, Store, computed, split};
 
 /// The worth of a setting.
 #[derive(Clone, Debug, PartialEq)]
@@ -178,21 +177,22 @@ impl<'a> Subject<'a> {
     pub fn is_known(&self, setting: &Setting) -> Result<bool> {
         let Some(derived) = self.derived(setting)? else { return Ok(true) };
         let values = self.with_derived(setting, &derived);
-        let mut keys = Vec::new();
         match self.point(&values)? {
             Some((_, Err(_))) => return Ok(true),
             Some((_, Ok(point))) => {
                 for &stage in &self.spec.stages {
-                    keys.push(point.key(stage, &self.spec.options)?);
+                    if self.store.get(&point.key(stage, &self.spec.options)?)?.is_none() {
+                        return Ok(false);
+                    }
                 }
             }
             None => {}
         }
-        if let Some(written) = self.spec.written(&values).map_err(refused)? {
-            keys.extend(self.chosen(&written)?.map(|(_, key)| key));
+        let written = self.spec.written(&values).map_err(refused)?;
+        match written.map(|written| self.chosen(&written)).transpose()?.flatten() {
+            Some((_, key)) => Ok(self.store.figures(&key)?.is_some()),
+            None => Ok(true),
         }
-        let known = |key: &Key| Ok::<bool, Failure>(self.store.get(key)?.is_some());
-        keys.iter().try_fold(true, |all, key| Ok(all && known(key)?))
     }
 
     /// The block with all its parameters, or why it refuses them.
@@ -225,13 +225,13 @@ impl<'a> Subject<'a> {
     }
 
     /// Schemes, and the name of their figures in the store.
-    fn chosen(&self, written: &str) -> Result<Option<(Chosen<'a>, Key)>> {
+    fn chosen(&self, written: &str) -> Result<Option<(Chosen<'a>, String)>> {
         let Some((language, _)) = &self.bench else { return Ok(None) };
         let chosen = Chosen::parse(self.registry, written).map_err(refused)?;
         let [model, text, learnt] = &language.fingerprints;
         let learnt = chosen.learns().then_some(learnt);
         let told = json!({ "scheme": chosen.canonical(), "model": model, "text": text, "learnt from": learnt });
-        Ok(Some((chosen, Key::counted("perplexity of a text", &told)?)))
+        Ok(Some((chosen, computed("figures of schemes on a text", &told)?)))
     }
 
     /// Figures of schemes on the text. Names are those of `eval`, with `_` for blanks.
@@ -239,33 +239,22 @@ impl<'a> Subject<'a> {
         let Some((language, bench)) = &self.bench else { return Ok(Map::new()) };
         let Some((chosen, key)) = self.chosen(written)? else { return Ok(Map::new()) };
         let canonical = chosen.canonical();
-        if let Some(found) = self.store.get(&key)?.filter(|found| found.status == Status::Passed) {
-            return Ok(found.metrics);
+        if let Some(found) = self.store.figures(&key)? {
+            return Ok(found.figures);
         }
         let start = Instant::now();
         let task = Task { key: canonical.clone(), prepare: Box::new(|| chosen.prepare(bench)) };
         let found = evaluate(&language.material, &[task], None, NonZeroUsize::MIN, &mut |_| (), &mut |_| ());
         let found = found.map_err(failed)?;
-        let mut metrics = Map::new();
+        let mut figures = Map::new();
         for outcome in &found {
             let perplexity = outcome.perplexity().map(|perplexity| ("perplexity".to_owned(), number(perplexity)));
             let tallies = outcome.tallies.iter().map(|tally| (identifier(&tally.name), number(tally.value())));
-            metrics.extend(perplexity.into_iter().chain(tallies));
+            figures.extend(perplexity.into_iter().chain(tallies));
         }
-        self.store.put(&StageResult {
-            stage: Stage::Cycles,
-            key: key.hash,
-            block: canonical,
-            parameters: Params::new(),
-            top: String::new(),
-            status: Status::Passed,
-            message: None,
-            metrics: metrics.clone(),
-            details: Value::Null,
-            tools: Versions::new(),
-            seconds: start.elapsed().as_secs_f64(),
-        })?;
-        Ok(metrics)
+        let seconds = start.elapsed().as_secs_f64();
+        self.store.put_figures(&Figures { key, scheme: canonical, figures: figures.clone(), seconds })?;
+        Ok(figures)
     }
 
     /// Worths of several settings, side by side; `done` hears of each.

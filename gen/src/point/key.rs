@@ -193,20 +193,18 @@ const CODE: [&str; 34] = [
     include_str!("../flows/workspace.rs"),
 ];
 
+/// The name of what this program computes without a tool, of which everything else that it depends on is told.
+///
+/// # Errors
+/// This program cannot be read.
 #[cfg(feature = "standard")]
-impl Key {
-    /// The key of what a model of this program counts, of which everything else that it depends on is told.
-    ///
-    /// # Errors
-    /// This program cannot be read.
-    pub(crate) fn counted(what: &str, told: &serde_json::Value) -> Result<Self> {
-        let mut hasher = blake3::Hasher::new();
-        for part in [&format!("senbazuru {what}"), program()?, &told.to_string()] {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part.as_bytes());
-        }
-        Ok(Self { stage: Stage::Cycles, hash: hasher.finalize().to_hex()[..32].to_owned(), tools: Versions::new() })
+pub(crate) fn computed(what: &str, told: &serde_json::Value) -> Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    for part in [&format!("senbazuru {what}"), program()?, &told.to_string()] {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
     }
+    Ok(hasher.finalize().to_hex()[..32].to_owned())
 }
 
 /// The name of a result.

@@ -12,11 +12,13 @@ mod stage;
 mod stages;
 mod store;
 
+#[cfg(feature = "standard")]
+pub(crate) use key::computed;
 pub use key::{Key, Point};
 pub use layout::LayoutOptions;
 pub use options::{MOST_CYCLES, Options};
 pub use stage::Stage;
-pub use store::{STORE, STORE_LIMIT, StageResult, Status, Store};
+pub use store::{Figures, STORE, STORE_LIMIT, StageResult, Status, Store};
 
 use serde_json::Value;
 

@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sim::held::{Aged, Held, Left, keep_newest};
@@ -56,6 +57,22 @@ pub struct StageResult {
     pub seconds: f64,
 }
 
+/// What schemes find in a text. No block has a part in it, so it is no stage of a point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// The name of this result.
+    pub key: String,
+    /// The schemes with their options.
+    pub scheme: String,
+    /// Figures by name; what is no finite number is a text.
+    pub figures: Map<String, Value>,
+    /// Wall time.
+    pub seconds: f64,
+}
+
+/// The folder of [`Figures`], beside a folder for each stage.
+const FIGURES: &str = "eval";
+
 /// Where results are unless the user says otherwise.
 pub const STORE: &str = "target/sweeps/store";
 
@@ -84,11 +101,11 @@ impl Store {
     /// Where a result is or will be.
     #[must_use]
     pub fn path(&self, key: &Key) -> PathBuf {
-        self.file(key.stage, &key.hash)
+        self.file(key.stage.name(), &key.hash)
     }
 
-    fn file(&self, stage: Stage, hash: &str) -> PathBuf {
-        self.root.join(stage.name()).join(&hash[..2]).join(format!("{hash}.json"))
+    fn file(&self, folder: &str, hash: &str) -> PathBuf {
+        self.root.join(folder).join(&hash[..2]).join(format!("{hash}.json"))
     }
 
     /// A result, if there is one. A file that cannot be understood, for example from another version, counts as absent.
@@ -96,16 +113,17 @@ impl Store {
     /// # Errors
     /// A folder that cannot be read.
     pub fn get(&self, key: &Key) -> Result<Option<StageResult>> {
-        let path = self.path(key);
-        match sim::files::read_regular(&path) {
-            Ok(bytes) => {
-                let result: Option<StageResult> = serde_json::from_slice(&bytes).ok();
-                Ok(result.filter(|r| r.key == key.hash && r.stage == key.stage))
-            }
-            // Something else of that name, a FIFO for example, will give way to the result.
-            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => Ok(None),
-            Err(e) => Err(Failure::file("read", &path, &e)),
-        }
+        let result: Option<StageResult> = read(&self.path(key))?;
+        Ok(result.filter(|r| r.key == key.hash && r.stage == key.stage))
+    }
+
+    /// Figures with this key, if they are there.
+    ///
+    /// # Errors
+    /// A folder that cannot be read.
+    pub fn figures(&self, key: &str) -> Result<Option<Figures>> {
+        let found: Option<Figures> = read(&self.file(FIGURES, key))?;
+        Ok(found.filter(|found| found.key == key))
     }
 
     /// Files a result.
@@ -113,19 +131,25 @@ impl Store {
     /// # Errors
     /// A folder that cannot be written.
     pub fn put(&self, result: &StageResult) -> Result<()> {
-        let path = self.file(result.stage, &result.key);
-        let text = serde_json::to_string_pretty(result).map_err(|e| Failure::Check(e.to_string()))?;
-        replace(&path, text.as_bytes())
+        write(&self.file(result.stage.name(), &result.key), result)
     }
 
-    /// The stored results, by stage.
+    /// Files figures.
+    ///
+    /// # Errors
+    /// A folder that cannot be written.
+    pub fn put_figures(&self, found: &Figures) -> Result<()> {
+        write(&self.file(FIGURES, &found.key), found)
+    }
+
+    /// The stored results, by folder: the name of a stage, or `eval`.
     ///
     /// # Errors
     /// A folder that cannot be read.
     pub fn held(&self) -> Result<BTreeMap<String, Held>> {
         let mut held = BTreeMap::<String, Held>::new();
-        for (stage, entry) in self.results()? {
-            held.entry(stage.to_string()).or_default().add(entry.bytes);
+        for (folder, entry) in self.results()? {
+            held.entry(folder.to_owned()).or_default().add(entry.bytes);
         }
         Ok(held)
     }
@@ -144,27 +168,42 @@ impl Store {
     }
 
     /// The files of results: the files with names that this store gives. A folder of anything else holds none.
-    fn results(&self) -> Result<Vec<(Stage, Aged<PathBuf>)>> {
+    fn results(&self) -> Result<Vec<(&'static str, Aged<PathBuf>)>> {
         let mut all = Vec::new();
-        for stage in Stage::ALL {
-            for group in in_folder(&self.root.join(stage.name()))? {
+        for folder in Stage::ALL.map(Stage::name).into_iter().chain([FIGURES]) {
+            for group in in_folder(&self.root.join(folder))? {
                 for path in in_folder(&group)? {
                     let hash = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
                     let ours = hash.len() == 32 && hash.bytes().all(|b| b.is_ascii_hexdigit());
-                    if !ours || self.file(stage, hash) != path {
+                    if !ours || self.file(folder, hash) != path {
                         continue;
                     }
                     // A file that was removed in the meantime does not count.
                     let Ok(about) = fs::symlink_metadata(&path) else { continue };
                     if let (true, Ok(written)) = (about.is_file(), about.modified()) {
                         let used = about.accessed().map_or(written, |read| read.max(written));
-                        all.push((stage, Aged { what: path, bytes: about.len(), used }));
+                        all.push((folder, Aged { what: path, bytes: about.len(), used }));
                     }
                 }
             }
         }
         Ok(all)
     }
+}
+
+/// A file of the store. One that cannot be understood counts as absent.
+fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    match sim::files::read_regular(path) {
+        Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
+        // Something else of that name, a FIFO for example, will give way to the result.
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => Ok(None),
+        Err(e) => Err(Failure::file("read", path, &e)),
+    }
+}
+
+fn write<T: Serialize>(path: &Path, result: &T) -> Result<()> {
+    let text = serde_json::to_string_pretty(result).map_err(|e| Failure::Check(e.to_string()))?;
+    replace(path, text.as_bytes())
 }
 
 /// The entries of a folder, which need not exist.
@@ -225,23 +264,28 @@ mod tests {
         for (age, stage) in [(3, Stage::Synth), (1, Stage::Sim), (2, Stage::Synth)] {
             let key = format!("{age:032x}");
             store.put(&StageResult { stage, key: key.clone(), ..result() }).unwrap();
-            let path = store.file(stage, &key);
+            let path = store.file(stage.name(), &key);
             let then = std::time::SystemTime::now() - std::time::Duration::from_secs(86_400 * age);
             let times = fs::FileTimes::new().set_accessed(then).set_modified(then);
             fs::File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
             paths.push(path);
         }
+        let key = format!("{:032x}", 9);
+        let figures = Figures { key: key.clone(), scheme: "float".into(), figures: result().metrics, seconds: 0.5 };
+        store.put_figures(&figures).unwrap();
+        assert_eq!(store.figures(&key).unwrap(), Some(figures));
+        assert_eq!(store.figures(&format!("{:032x}", 1)).unwrap(), None, "a result of a stage is no figures");
         let mine = store.root().join("synth/00/notes.json");
         fs::write(&mine, "mine").unwrap();
         let held = store.held().unwrap();
         assert_eq!(
             held.iter().map(|(name, held)| (name.as_str(), held.entries)).collect::<Vec<_>>(),
-            [("sim", 1), ("synth", 2)]
+            [("eval", 1), ("sim", 1), ("synth", 2)]
         );
-        let most = held["sim"].bytes + held["synth"].bytes / 2;
+        let most = held["eval"].bytes + held["sim"].bytes + held["synth"].bytes / 2;
         assert_eq!(store.shrink(most).unwrap().removed.entries, 1);
         assert!(!paths[0].exists() && paths[1].exists() && paths[2].exists());
-        assert_eq!(store.shrink(0).unwrap().removed.entries, 2);
+        assert_eq!(store.shrink(0).unwrap().removed.entries, 3);
         assert!(mine.exists() && paths.iter().all(|path| !path.exists()));
     }
 }

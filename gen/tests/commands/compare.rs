@@ -188,13 +188,110 @@ fn wrong_energies() {
     let folder = in_folder(&[("both.toml", &format!("{AXES}{MACHINES}")), ("e.toml", &less), ("named.toml", &named)]);
     let (code, out, errors) = compare(folder.path(), &["both.toml", "--energy", "e.toml", "--csv", "out.csv"]);
     assert_eq!((code, out.as_str()), (2, ""));
-    let wanted = "e.toml: machine `large`:\n  no energy of `byte of memory`: wanted is event = \"byte of memory\" or \
-         kind = \"dram read\"";
-    assert!(errors.contains(wanted), "{errors}");
+    let wanted = "no energy of `byte of weights`: wanted is event = \"byte of weights\" or kind = \"dram read\"";
+    assert!(errors.contains("e.toml: machine `large`:\n  no energy") && errors.contains(wanted), "{errors}");
     assert!(!folder.path().join("out.csv").exists());
     let (code, _, errors) = compare(folder.path(), &["named.toml"]);
     assert_eq!(code, 2);
     assert!(errors.contains("named.toml:1: ") && errors.contains("none.toml"), "{errors}");
+}
+
+/// A ratio of energies, of bytes of events, and of a machine's events to others of its own. Each is computed here from
+/// the events that the same command prints.
+#[test]
+fn steps_of_a_ladder() {
+    let steps = r#"
+[[step]]
+name = "logic and memory"
+paper = "2 (Figure 1)"
+of = { machine = "large" }
+by = { machine = "small" }
+batch = 1
+why = "a guess"
+[[step]]
+name = "bytes of weights"
+paper = "-"
+of = { machine = "large", events = ["byte of weights"] }
+by = { machine = "small", events = ["byte of weights", "byte of keys and values"] }
+measure = "bytes"
+over = "mean"
+why = "bits"
+[[step]]
+name = "share of products"
+paper = "-"
+of = { machine = "large", events = ["product"] }
+by = { machine = "large", events = ["product", "byte of weights"] }
+why = "a pJ : 32 pJ"
+"#;
+    let file = format!("energy = \"e.toml\"{AXES}{MACHINES}{steps}");
+    let folder = in_folder(&[("ladder.toml", &file), ("e.toml", ENERGY)]);
+    let one = ["ladder.toml", "--context", "64", "--json"];
+    let (code, out, errors) = compare(folder.path(), &one);
+    assert_eq!((code, errors.as_str()), (0, ""));
+    let data: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let number = |at: &serde_json::Value| at.as_f64().unwrap();
+    let energy = |cell: usize| number(&data["cells"][cell]["times"][1]["energy"]["energy_nj"]);
+    let count = |cell: usize, event: &str| number(&data["cells"][cell]["events"][event]["count"]);
+    let (weights, cached) = ("byte of weights", "byte of keys and values");
+    let wanted = [
+        energy(0) / energy(1),
+        count(0, weights) / (count(1, weights) + count(1, cached)),
+        count(0, "product") / (count(0, "product") + 32.0 * count(0, weights)),
+    ];
+    for (step, wanted) in data["steps"].as_array().unwrap().iter().zip(wanted) {
+        assert!((number(&step["here"]) / wanted - 1.0).abs() < 1e-9, "{step}: {wanted}");
+    }
+    // Of the contexts of the file one is too long for the small machine.
+    let (_, out, errors) = compare(folder.path(), &["ladder.toml", "--steps", "--markdown"]);
+    assert!(out.contains("| logic and memory | 2 (Figure 1) | - | a guess |\n"), "{out}{errors}");
+    for (from, to, told) in [
+        ("of = { machine = \"large\" }", "of = { machine = \"lrge\" }", "no machine `lrge`; there are: large, small"),
+        ("batch = 1\nwhy", "batch = 7\nwhy", "no work with a batch of 7; there are: 1"),
+        ("batch = 1\nwhy", "model = \"GPT\"\nwhy", "no model `GPT`; there are: SmolLM2-135M"),
+        (
+            "[\"byte of weights\"] }",
+            "[\"byte of wights\"] }",
+            "machine `large` makes no event `byte of wights`; it makes: ",
+        ),
+        ("energy = \"e.toml\"", "", "machine `large` has no table of energies: give it `energy`"),
+        ("over = \"mean\"", "over = \"average\"", "unknown variant `average`"),
+    ] {
+        assert!(file.contains(from), "{from}");
+        fs::write(folder.path().join("wrong.toml"), file.replacen(from, to, 1)).unwrap();
+        let (code, _, errors) = compare(folder.path(), &["wrong.toml", "--context", "64"]);
+        assert!(code == 2 && errors.contains(told), "{to}: {code} {errors}");
+    }
+    fs::write(folder.path().join("none.toml"), format!("{AXES}{MACHINES}")).unwrap();
+    let (code, _, errors) = compare(folder.path(), &["none.toml", "--steps"]);
+    assert!(code == 2 && errors.contains("none.toml: no step; give it [[step]]"), "{errors}");
+}
+
+/// Streams of twice the bits are twice as many bytes in memory and on the bus, event by event.
+#[test]
+fn events_of_streams() {
+    let folder = in_folder(&[]);
+    let of = |bits: &str| {
+        let work = ["--model", "OPT-125M", "--phase", "token", "--batch", "2", "--context", "96", "--json"];
+        let (code, out, errors) =
+            compare(folder.path(), &[&[&*format!("titanus_core:stream_bits={bits}")], &work[..]].concat());
+        assert_eq!((code, errors.as_str()), (0, ""));
+        let data: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let moved = |event: &str| {
+            let event = &data["cells"][0]["events"][event];
+            event["count"].as_f64().unwrap() * event["bits"].as_f64().unwrap() / 8.0
+        };
+        let all = ["memory read", "read beat", "memory write", "write beat"].map(moved);
+        (data["cells"][0]["bytes"].as_f64().unwrap(), all)
+    };
+    let [(less, few), (more, many)] = ["4", "8"].map(of);
+    // Keys and values of 768 channels of 2 sequences: 96 tokens are restored, one is appended.
+    let [restored, appended] = [96.0, 1.0].map(|tokens| 2.0 * 2.0 * tokens * 768.0 * 4.0 / 8.0);
+    assert_eq!(more - less, restored + appended);
+    for (number, wanted) in [restored, restored, appended, appended].into_iter().enumerate() {
+        let grown = many[number] - few[number];
+        // A beat of 64 bytes for each sequence may be a part of one.
+        assert!((grown - wanted).abs() <= 2.0 * 64.0, "{number}: {grown}, not {wanted}");
+    }
 }
 
 /// Flags go before the file, axis by axis.

@@ -65,6 +65,8 @@ fn a_killed_search_goes_on() {
     assert_eq!((whole.0, whole.2.as_str()), (0, ""));
     let all = stored(&dir.path().join("whole"));
     assert!(all >= 12, "{all} results");
+    // Figures of schemes are no stage of a block.
+    assert_eq!(stored(&dir.path().join("whole/eval")), all);
     for wanted in [1, all / 2] {
         let store = dir.path().join(format!("killed-{wanted}"));
         let mut child = std::process::Command::new(cargo_bin!("senbazuru"))

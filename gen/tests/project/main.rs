@@ -6,5 +6,6 @@ mod support;
 mod comparison;
 mod documents;
 mod housekeeping;
+mod ladders;
 mod scripts;
 mod site;

@@ -176,7 +176,7 @@ impl Table {
     }
 
     /// The part and the picojoules of an event: by its name, or else by its kind.
-    pub(super) fn energy(&self, event: &Event) -> Result<(Part, f64), String> {
+    pub(in crate::compare) fn energy(&self, event: &Event) -> Result<(Part, f64), String> {
         let named = self.energies.iter().find(|energy| energy.event.as_deref() == Some(&event.name));
         let of_kind = || self.energies.iter().find(|energy| energy.kind.as_deref() == Some(&event.kind));
         let Event { name, kind, bits } = event;

@@ -139,7 +139,8 @@ mod tests {
         Model { layers: 3, width: 8, between: 16, gated: true, heads: [2, 1], head: 4, vocabulary: 32 };
 
     fn machine() -> Described {
-        let (rows, weight_rows, fixed, cache_in_memory) = (1, None, 0, true);
+        let (rows, weight_rows, fixed) = (1, None, 0);
+        let (weights_in_memory, cache_in_memory, refreshed, interval) = (true, true, 0, 1);
         let (weight_bits, activation_bits, cache_bits) = (8.0, 8.0, 8.0);
         let (products, elements, tokens, kept) = (1.0, 1.0, Some(1 << 40), None);
         Described {
@@ -150,7 +151,10 @@ mod tests {
             cache_bits,
             rows,
             weight_rows,
+            weights_in_memory,
             cache_in_memory,
+            refreshed,
+            interval,
             fixed,
             tokens,
             kept,

@@ -34,9 +34,18 @@ pub struct Described {
     /// Rows for which weights are read once. Without it they are read once for all rows.
     #[serde(default)]
     pub weight_rows: Option<u64>,
+    /// Weights are read from memory. Otherwise they stay on the chip.
+    #[serde(default = "yes")]
+    pub weights_in_memory: bool,
     /// Keys and values are read from memory. Otherwise they stay on the chip.
     #[serde(default = "yes")]
     pub cache_in_memory: bool,
+    /// Bytes on the chip that are refreshed while a layer is computed.
+    #[serde(default)]
+    pub refreshed: u64,
+    /// Cycles from one refresh of such a byte to the next one.
+    #[serde(default = "one")]
+    pub interval: u64,
     /// Cycles of an operation besides its products or elements.
     #[serde(default)]
     pub fixed: u64,
@@ -56,11 +65,25 @@ fn yes() -> bool {
     true
 }
 
-/// Bytes on the bus, which memory reads or writes.
-fn moved(bytes: u64) -> Events {
-    Events::default()
-        .with(Event::new("byte on the bus", kind::BUS, 8), bytes)
-        .with(Event::new("byte of memory", kind::DRAM_READ, 8), bytes)
+/// Operands, by the names of their events in memory and on the bus.
+#[derive(Clone, Copy, Debug)]
+enum Operands {
+    Weights,
+    Rows,
+    KeysAndValues,
+}
+
+impl Operands {
+    /// Bytes on the bus, which memory reads or writes.
+    fn moved(self, bytes: u64) -> Events {
+        let [memory, bus] = match self {
+            Self::Weights => ["byte of weights", "byte of weights on the bus"],
+            Self::Rows => ["byte of rows", "byte of rows on the bus"],
+            Self::KeysAndValues => ["byte of keys and values", "byte of keys and values on the bus"],
+        };
+        let events = Events::default().with(Event::new(memory, kind::DRAM_READ, 8), bytes);
+        events.with(Event::new(bus, kind::BUS, 8), bytes)
+    }
 }
 
 impl Described {
@@ -79,31 +102,43 @@ impl Described {
         ] {
             ensure!(bits > 0.0 && bits <= 64.0, "`{key}` is {bits}, allowed: a number above 0, up to 64");
         }
-        for (key, count) in
-            [("rows", Some(self.rows)), ("weight_rows", self.weight_rows), ("tokens", self.tokens), ("kept", self.kept)]
-        {
+        for (key, count) in [
+            ("rows", Some(self.rows)),
+            ("weight_rows", self.weight_rows),
+            ("interval", Some(self.interval)),
+            ("tokens", self.tokens),
+            ("kept", self.kept),
+        ] {
             let right = count.is_none_or(|count| (1..=MOST_CYCLES).contains(&count));
             ensure!(right, "`{key}` is {}, allowed: 1 to {MOST_CYCLES}", count.unwrap_or_default());
         }
         ensure!(self.fixed <= MOST_CYCLES, "`fixed` is {}, allowed: 0 to {MOST_CYCLES}", self.fixed);
+        let told = || format!("`refreshed` is {}, allowed: 0 to {MOST_CYCLES}", self.refreshed);
+        ensure!(self.refreshed <= MOST_CYCLES, told());
         Ok(())
     }
 
-    /// A product whose right matrix has elements of so many bits and is read once for so many rows.
-    fn product(&self, [rows, inner, columns]: [u64; 3], (bits, together): (f64, Option<u64>)) -> Cost {
+    /// A product whose right matrix is read once for so many rows.
+    fn product(&self, [rows, inner, columns]: [u64; 3], matrix: Operands) -> Cost {
+        let (bits, in_memory, together) = match matrix {
+            Operands::Weights => (self.weight_bits, self.weights_in_memory, self.weight_rows),
+            _ => (self.cache_bits, self.cache_in_memory, None),
+        };
         let products = rows as f64 * inner as f64 * columns as f64;
         let full = rows.next_multiple_of(self.rows) as f64 * inner as f64 * columns as f64;
         let reads = together.map_or(1, |together| rows.div_ceil(together));
-        let matrix = reads as f64 * inner as f64 * columns as f64 * bits;
+        let of_matrix = reads as f64 * inner as f64 * columns as f64 * if in_memory { bits } else { 0.0 };
         let of_rows = rows as f64 * (inner + columns) as f64 * self.activation_bits;
-        let bytes = ((matrix + of_rows) / 8.0).ceil() as u64;
+        let [of_matrix, of_rows] = [of_matrix, of_rows].map(|bits| (bits / 8.0).ceil() as u64);
+        let mut events = Operands::Rows.moved(of_rows);
+        events += matrix.moved(of_matrix);
         let of_both = (self.weight_bits + self.activation_bits).ceil() as u64;
         let event = Event::new("product", kind::PRODUCT, of_both);
         Cost {
             cycles: self.fixed + (full / self.products).ceil() as u64,
-            bytes,
+            bytes: of_matrix + of_rows,
             products: products as u64,
-            events: moved(bytes).with(event, products as u64),
+            events: events.with(event, products as u64),
         }
     }
 
@@ -116,7 +151,7 @@ impl Described {
             cycles: self.fixed + (elements / self.elements).ceil() as u64,
             bytes,
             products: 0,
-            events: moved(bytes).with(event, elements as u64),
+            events: Operands::Rows.moved(bytes).with(event, elements as u64),
         }
     }
 }
@@ -138,15 +173,14 @@ impl Costs for Described {
         let tokens = work.sequences * work.tokens;
         let mut all = Cost::default();
         for [inputs, outputs, count] in model.projections() {
-            all += self.product([tokens, inputs, outputs], (self.weight_bits, self.weight_rows)).times(count);
+            all += self.product([tokens, inputs, outputs], Operands::Weights).times(count);
         }
         // Heads that share keys are rows of one product.
         let [heads, shared] = model.heads;
         let (group, pairs) = (heads / shared * work.tokens, work.sequences * shared);
         let seen = self.kept.map_or(work.context, |kept| kept.min(work.context));
-        let bits = if self.cache_in_memory { self.cache_bits } else { 0.0 };
         for size in [[group, model.head, seen], [group, seen, model.head]] {
-            all += self.product(size, (bits, None)).times(pairs);
+            all += self.product(size, Operands::KeysAndValues).times(pairs);
         }
         all += self.step([group, seen], 1).times(pairs);
         all += self.step([tokens, model.width], 1).times(2);
@@ -160,8 +194,14 @@ impl Costs for Described {
 
     fn head(&self, model: &Model, sequences: u64) -> Result<Cost> {
         let mut all = self.step([sequences, model.width], 1);
-        all += self.product([sequences, model.width, model.vocabulary], (self.weight_bits, self.weight_rows));
+        all += self.product([sequences, model.width, model.vocabulary], Operands::Weights);
         Ok(all)
+    }
+
+    fn steady(&self, _: &Model, _: Work) -> Vec<(Event, f64)> {
+        let refresh = Event::new("byte refreshed", kind::EDRAM_REFRESH, 8);
+        let rate = self.refreshed as f64 / self.interval as f64;
+        if self.refreshed == 0 { Vec::new() } else { vec![(refresh, rate)] }
     }
 }
 
@@ -178,7 +218,10 @@ mod tests {
             cache_bits: 8.0,
             rows: 2,
             weight_rows: Some(2),
+            weights_in_memory: true,
             cache_in_memory: true,
+            refreshed: 0,
+            interval: 1,
             fixed: 10,
             tokens: None,
             kept: None,
@@ -188,18 +231,28 @@ mod tests {
     /// Three rows take the cycles of four, and weights come twice.
     #[test]
     fn costs_by_hand() {
-        let cost = machine().product([3, 8, 6], (4.0, Some(2)));
-        let bytes = 2 * 8 * 6 / 2 + 3 * (8 + 6);
-        let events = moved(bytes).with(Event::new("product", kind::PRODUCT, 12), 3 * 8 * 6);
+        let cost = machine().product([3, 8, 6], Operands::Weights);
+        let (of_weights, of_rows) = (2 * 8 * 6 / 2, 3 * (8 + 6));
+        let mut events = Operands::Weights.moved(of_weights).with(Event::new("product", kind::PRODUCT, 12), 3 * 8 * 6);
+        events += Operands::Rows.moved(of_rows);
+        let bytes = of_weights + of_rows;
         assert_eq!(cost, Cost { cycles: 10 + 4 * 8 * 6 / 4, bytes, products: 3 * 8 * 6, events });
-        let events = moved(45).with(Event::new("element of rows", kind::ELEMENT, 8), 15);
+        let stay = Described { weights_in_memory: false, ..machine() }.product([3, 8, 6], Operands::Weights);
+        assert_eq!((stay.cycles, stay.bytes, stay.events.count("byte of weights")), (cost.cycles, of_rows, 0));
+        let events = Operands::Rows.moved(45).with(Event::new("element of rows", kind::ELEMENT, 8), 15);
         assert_eq!(machine().step([3, 5], 2), Cost { cycles: 10 + 8, bytes: 45, products: 0, events });
         let model = Model { layers: 2, width: 8, between: 16, gated: false, heads: [2, 1], head: 4, vocabulary: 32 };
         let work = Work { sequences: 2, tokens: 1, context: 5 };
         let cost = machine().layer(&model, work).unwrap();
         assert_eq!(cost.products, 2 * (8 * 8 + 8 * 8 + 2 * 8 * 4 + 2 * 8 * 16) + 2 * 2 * 2 * 4 * 5);
         let kept = Described { cache_in_memory: false, ..machine() };
-        assert_eq!(cost.bytes - kept.layer(&model, work).unwrap().bytes, 2 * 2 * 4 * 5);
+        let kept = kept.layer(&model, work).unwrap();
+        assert_eq!(cost.bytes - kept.bytes, 2 * 2 * 4 * 5);
+        let count = |cost: &Cost| cost.events.count("byte of keys and values");
+        assert_eq!([count(&cost), count(&kept)], [2 * 2 * 4 * 5, 0]);
+        let refreshed = Described { refreshed: 300, interval: 100, ..machine() }.steady(&model, work);
+        assert_eq!(refreshed, [(Event::new("byte refreshed", kind::EDRAM_REFRESH, 8), 3.0)]);
+        assert_eq!(machine().steady(&model, work), []);
         // A machine that evicts never sees more than it keeps.
         let layer = |kept: Option<u64>, context: u64| {
             Described { kept, ..machine() }.layer(&model, Work { context, ..work }).unwrap()
@@ -220,5 +273,7 @@ mod tests {
         );
         assert!(told(Described { rows: 0, ..machine() }).contains("`rows` is 0, allowed: 1 to "));
         assert!(told(Described { tokens: Some(0), ..machine() }).contains("`tokens` is 0"));
+        assert!(told(Described { interval: 0, ..machine() }).contains("`interval` is 0, allowed: 1 to "));
+        assert!(told(Described { refreshed: u64::MAX, ..machine() }).contains("`refreshed` is 18446744073709551615"));
     }
 }

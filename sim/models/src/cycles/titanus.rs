@@ -18,7 +18,8 @@ use host::titanus::{Caps, LoadJob, Matrix};
 
 use super::shapes::Model;
 use super::{
-    Cost, Costs, Counted, Numbers, Room, Steps, Taken, WINDOW, Work, chain, extended, parts, refused, rows_cost,
+    Cost, Costs, Counted, Events, Numbers, Room, Steps, Taken, WINDOW, Work, chain, extended, kind, parts, refused,
+    rows_cost,
 };
 use descriptors::{BITS, BLOCK, Tokens, cache, element, product};
 pub use pipeline::{Run, Units};
@@ -30,6 +31,10 @@ const CONSTANT: u64 = 8;
 const TOKENS: u64 = 64;
 const ROWS: (u64, u64) = (16, 8);
 const VECTORS: (u64, u64) = (8, 8);
+
+/// Events on the way of streams to memory, and from it.
+const WRITES: &[&str] = &["memory write", "write beat", "write buffer write", "write buffer read"];
+const READS: &[&str] = &["memory read", "read beat", "read buffer write", "read buffer read"];
 
 /// Stages of a token's way through a layer, as [`Titanus::stages`] counts them.
 pub const STAGES: [&str; 7] = [
@@ -61,7 +66,8 @@ pub struct Titanus {
 }
 
 impl Titanus {
-    /// An accelerator whose streams take so many bits for an element. Cycles are counted for 4 bits and 34 % zeros.
+    /// An accelerator whose streams take so many bits for an element: so many bytes move, with their events. Cycles are
+    /// counted for 4 bits and 34 % zeros.
     #[must_use]
     pub fn new(caps: Caps, (golden, timing): (TitanusCore, Timing), bits: f64) -> Self {
         let (loads, products, dots, caches, steps) = Default::default();
@@ -237,10 +243,10 @@ impl Titanus {
         ensure!(context <= most, "{context} tokens, the context has room for {most}");
         let old = context - tokens;
         let packed = |tokens: u64| (2.0 * (tokens * channels) as f64 * self.bits / 8.0) as u64;
-        let mut taken = self.appended(channels, [old, tokens])?;
+        let mut taken = self.appended(channels, [old, tokens])?.streamed(kind::DRAM_WRITE, WRITES, packed(tokens));
         let mut bytes = 2 * tokens * channels + packed(tokens);
         if old > 0 {
-            taken += self.restored(channels, context)?;
+            taken += self.restored(channels, context)?.streamed(kind::DRAM_READ, READS, packed(context));
             bytes += packed(context);
         }
         Ok(taken.cost(bytes, 0))
@@ -292,6 +298,21 @@ impl Titanus {
             all += self.rows((Steps::Gate, Int8), [tokens, model.between])?;
         }
         Ok(all)
+    }
+}
+
+impl Taken {
+    /// The same with streams of so many bytes, where the recurrence has those of its own numbers.
+    fn streamed(self, kind: &str, names: &[&str], bytes: u64) -> Self {
+        let moved = self.events.iter().filter(|(event, _)| event.kind == kind);
+        let bits: u64 = moved.map(|(event, count)| event.bits * count).sum();
+        let times = if bits == 0 { 1.0 } else { 8.0 * bytes as f64 / bits as f64 };
+        let mut events = Events::default();
+        for (event, count) in self.events.iter() {
+            let is_streamed = names.contains(&&*event.name);
+            events.add(event.clone(), if is_streamed { (count as f64 * times).round() as u64 } else { count });
+        }
+        Self { events, ..self }
     }
 }
 

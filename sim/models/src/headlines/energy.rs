@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use super::decoder::Decoder;
-use super::row::{Row, within};
 use super::{equal_area, kelle, kllm, titanus};
 
 /// A figure as a function of picojoules a bit.
@@ -119,34 +118,6 @@ pub fn curves() -> Vec<Curve> {
             at: |x| titanus::tokens_a_joule(x, true),
         },
     ]
-}
-
-/// Tender's three figures with HBM2.
-pub(super) fn rows() -> Vec<Row> {
-    let all = curves();
-    let printed = [
-        (
-            "energy efficiency over OliVe",
-            "1.24",
-            "the curve below at 3.9 pJ/bit, an access of HBM2 (FG-DRAM, MICRO '17), whose energy model the paper uses (VI-A)",
-        ),
-        ("over OLAccel", "1.53", "the same"),
-        (
-            "over ANT",
-            "1.84",
-            "the same: both machines have 1.60 W there, while the paper's figures imply 0.70 of it for ANT",
-        ),
-    ];
-    let row = |((figure, paper, basis), curve): ((&'static str, &'static str, &'static str), &Curve)| Row {
-        figure,
-        paper,
-        value: curve.at(HBM2),
-        decimals: 2,
-        unit: "",
-        accept: within(curve.paper.0, 0.25),
-        basis,
-    };
-    printed.into_iter().zip(&all).map(row).collect()
 }
 
 /// The curves as a table.

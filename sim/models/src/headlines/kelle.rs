@@ -68,18 +68,7 @@ struct Streamed {
 
 /// 32 layers, width 4096.
 const LLAMA_2_7B_STREAMED: Streamed = Streamed { weights: 6.48e9, cached: 2.0 * 32.0 * 4096.0 * 2.0 };
-/// 28 layers, 8 heads of 128 with keys and values of 16 bits.
-const LLAMA_3_2_3B: Streamed = Streamed { weights: 3.21e9, cached: 2.0 * 28.0 * 1024.0 * 2.0 };
-/// 40 layers, width 5120.
-const LLAMA_2_13B: Streamed = Streamed { weights: 13.02e9, cached: 2.0 * 40.0 * 5120.0 * 2.0 };
-
 impl Streamed {
-    /// Bytes of a step at batch 16 if so many tokens are kept: the mean over PG19, with 8,192 tokens after a prompt of
-    /// 512.
-    fn step(&self, kept: u32) -> f64 {
-        self.step_of(PG19, 16.0, (kept, 1.0))
-    }
-
     /// Bytes of a step in the mean over a task's answer. So many tokens of each sequence are kept, in this share of
     /// their bytes.
     fn step_of(&self, task: Task, batch: f64, (kept, share): (u32, f64)) -> f64 {
@@ -107,46 +96,10 @@ impl Streamed {
         let time = |kept| first + f64::from(answer) * self.step_of(task, 16.0, (kept, 1.0)) / DRAM;
         time(u32::MAX) / time(task.kept)
     }
-
-    /// Bytes of the largest budget of table 7 : bytes of this budget.
-    fn gain(&self, kept: u32) -> f64 {
-        self.step(8750) / self.step(kept)
-    }
-}
-
-/// Table 7, each column relative to the last one.
-fn budgets() -> impl Iterator<Item = Row> {
-    const BASIS: &str = "bytes of a step, batch 16: all weights of 8 bits, and min(N', tokens) keys and values of 16";
-    let rows = [
-        (
-            "energy efficiency, LLaMA-3.2-3B, N' 2048 : 8750",
-            "1.77 (Table 7)",
-            8.07 / 4.55,
-            LLAMA_3_2_3B.gain(2048),
-            BASIS,
-        ),
-        ("N' 3500", "1.51", 6.89 / 4.55, LLAMA_3_2_3B.gain(3500), "the same"),
-        ("N' 5250", "1.27", 5.77 / 4.55, LLAMA_3_2_3B.gain(5250), "the same"),
-        ("N' 7000", "1.13", 5.13 / 4.55, LLAMA_3_2_3B.gain(7000), "the same"),
-        ("LLaMA-2-13B, N' 2048 : 8750", "1.63 (Table 7)", 5.06 / 3.11, LLAMA_2_13B.gain(2048), "the same"),
-        ("N' 3500", "1.49", 4.62 / 3.11, LLAMA_2_13B.gain(3500), "the same"),
-        ("N' 5250", "1.29", 4.02 / 3.11, LLAMA_2_13B.gain(5250), "the same"),
-        ("N' 7000", "1.11", 3.46 / 3.11, LLAMA_2_13B.gain(7000), "the same"),
-    ];
-    rows.into_iter().map(|(figure, paper, printed, value, basis)| Row {
-        figure,
-        paper,
-        value,
-        decimals: 2,
-        unit: "",
-        accept: within(printed, 0.2),
-        basis,
-    })
 }
 
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = chip();
-    rows.extend(budgets());
     rows.extend(bounds());
     rows.extend(directions());
     rows.extend(figures());
@@ -279,19 +232,11 @@ fn directions() -> Vec<Row> {
             "the same",
         ),
         row(
-            "energy, mean interval 0.525 : 1.05 ms",
-            "1.10, 1.07 (Table 8)",
-            refreshes(0.525e-3),
-            within(1.10, 0.2),
-            "watts: 6.52 without 1.08, 1.14 mJ by the interval, DRAM 11.74",
-        ),
-        row("0.131 : 1.05 ms", "1.33, 1.28", refreshes(0.131e-3), within(1.33, 0.2), "the same"),
-        row(
             "energy, refresh each 45 us : 0.36 ms",
             "above 1 (Figure 15b)",
             refreshes(45e-6) / refreshes(0.36e-3),
             ABOVE_ONE,
-            "the same",
+            "watts: 6.52 without 1.08, 1.14 mJ by the interval, DRAM 11.74",
         ),
         row("0.36 ms : 2DRP", "above 1 (Figure 15b)", refreshes(0.36e-3), ABOVE_ONE, "the same"),
         row(

@@ -20,11 +20,10 @@ use std::fmt::Write;
 
 /// The rows of each paper. Rows that follow from printed numbers come first.
 #[must_use]
-pub fn rows() -> [(&'static str, Vec<Row>); 9] {
+pub fn rows() -> [(&'static str, Vec<Row>); 8] {
     [
         ("Tender at equal area", [tender::rows(), equal_area::tender()].concat()),
         ("Tender, cycles of whole models", requantization::rows()),
-        ("Tender, energy", energy::rows()),
         ("KLLM", kllm::rows()),
         ("KLLM at equal area", equal_area::kllm()),
         ("KLLM, cycles of outliers", outliers::rows()),
@@ -75,7 +74,6 @@ mod tests {
             rejected,
             [
                 "speed over OLAccel, 4 bits throughout",
-                "over ANT",
                 "speed over an A100, LLaMA-2-7B",
                 "A3 : A4, throughput",
                 "speed over BitMoD, weights of 4 bits",

@@ -128,11 +128,6 @@ fn reloading([_, answer]: [f64; 2], tokens: f64) -> f64 {
     answer * WEIGHTS + CACHED * tokens
 }
 
-/// Bytes of a run if every step reads as many tokens as the run has in the end.
-fn charged([prompt, answer]: [f64; 2]) -> f64 {
-    answer * (prompt + answer)
-}
-
 fn mean(ratio: impl Fn([f64; 2]) -> f64) -> f64 {
     PAIRS.iter().map(|&run| ratio(run)).sum::<f64>() / PAIRS.len() as f64
 }
@@ -206,24 +201,6 @@ fn cache() -> Vec<Row> {
             unit: "",
             accept: None,
             basis: "35.25 mJ more, which the simulator prints too",
-        },
-        Row {
-            figure: "fewer memory accesses, int8 cache, mean of six runs",
-            paper: "39.4 (Figure 12)",
-            value: mean(|run| reloading(run, charged(run)) / (CACHED * charged(run))),
-            decimals: 1,
-            unit: "",
-            accept: within(39.4, 0.05),
-            basis: "D x (84.9 MB + 18,432 bytes x (P + D)) : D x 18,432 x (P + D): every step reads P + D tokens",
-        },
-        Row {
-            figure: "the same with CPQ",
-            paper: "107.1 (Figure 12)",
-            value: mean(|run| reloading(run, charged(run)) / (CACHED * charged(run) * Moved::Cpq.bits() / 8.0)),
-            decimals: 1,
-            unit: "",
-            accept: within(107.1, 0.05),
-            basis: "the same : 2.93 bits of 8",
         },
         Row {
             figure: "fewer memory accesses, everything once",

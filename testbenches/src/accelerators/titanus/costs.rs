@@ -38,8 +38,7 @@ pub const COSTS: Counts<TitanusCore> = Counts {
         }
     },
     choices: || {
-        let about =
-            "bits of an element of keys and values in their streams, for bytes; cycles are of 4 bits and 34 % zeros";
+        let about = "bits of an element of keys and values in their streams, for bytes and energy; cycles are of 4 bits and 34 % zeros";
         vec![Choice { name: "stream_bits", default: "4.3", kind: Kind::Number(0.1..=16.0), about }]
     },
     costs: |block, settings, latency| {
