@@ -138,12 +138,104 @@ fn product(
 
 #[cfg(test)]
 mod tests {
+    use senbazuru_host::vector::Operand;
+    use senbazuru_host::{Allocator, Bus, Chain, Device, Link, Settings, Window};
+
     use super::*;
+    use crate::golden::product::{result, rounded};
+    use crate::host::{Caps, ProductJob};
+    use crate::packing::Packing;
+    use crate::registers;
 
     #[test]
     fn jobs_of_all_configurations() {
         for report in run_all(bench, &options(60)).unwrap() {
             assert!(report.compared > 1000, "{report:?}");
         }
+    }
+
+    /// A bench that was never seen to fail proves nothing.
+    #[test]
+    fn broken_hardware_is_noticed() {
+        let fault = |module: &'static str, net: &'static str, by: &'static str| Fault::net(net, by).module(module);
+        let faults = [
+            ("a number has no part in the exponent of its group", fault("crane_rounder", "key[1]", "5'd0")),
+            ("an infinity is no special number", fault("crane_rounder", "special[1]", "1'b0")),
+            ("a sum is not divided", fault("crane_row", "less", "code")),
+            ("a product has no part in its sum", fault("crane_row", "product[1]", "11'sd0")),
+            ("channels after the last one count", fault("crane_products", "weight[5]", "nibble[5]")),
+            ("a row is written whatever row comes", fault("crane_products", "row_1_comes", "x_came_1_q")),
+            ("an infinity of a row does not count", fault("crane_products", "strange[1]", "1'b0")),
+            ("weights do not wait for the rows", fault("crane_products", "may", "!abort_i")),
+        ];
+        must_be_noticed(&Crane::configurations().remove(0), bench, 100, &faults);
+    }
+
+    /// Software, registers and hardware, as they work together in a system.
+    #[test]
+    fn a_driver_does_a_product() {
+        let (block, config) = (Crane::default(), AxiConfig::ideal(20));
+        let window = Window { base: 0x1000, limit: 0xffff, address_width: block.bus.axi.address_width };
+        let (word, group) = (block.products().weights(), block.array.group);
+        let caps = Caps { rows: block.array.rows, group, channels: block.array.channels, word };
+        let (channels, columns) = (40usize, 3);
+        // Numbers of fp16: 1, 1.25, 1.5, .. in turn, some of them negative.
+        let row: Vec<u16> = (0..channels as u16).map(|k| 0x3c00 + 0x100 * (k % 4) | k % 3 << 15).collect();
+        let matrix: Vec<f64> = (0..channels * columns).map(|k| ((k * 7 % 23) as f64 - 11.0) / 64.0).collect();
+        let packing = Packing::of(&matrix, group as usize);
+        let mut memory = Allocator::new(&window);
+        let mut place = |bytes: u64| memory.take(bytes).unwrap();
+        let (x, out, weights) = (place(80), place(64), place(64 * columns as u64));
+        let exponents = place(columns as u64 * caps.exponent_bytes(channels as u32));
+        let operand = |address, stride| Operand { address, stride };
+        let job = ProductJob {
+            rows: 1,
+            columns: columns as u32,
+            channels: channels as u32,
+            x: operand(x, 0),
+            weights: operand(weights, 64),
+            exponents,
+            out: operand(out, 0),
+            shift: packing.shift().unwrap(),
+            exact: true,
+        };
+        let told = ProductJob { rows: 17, ..job }.descriptor(&caps, &window).unwrap_err().to_string();
+        assert!(told.contains("rows") && told.contains("17"), "{told}");
+        let chain = Chain::new().then(Link::from(job.descriptor(&caps, &window).unwrap()));
+        let image = chain.place(place(chain.bytes()), &window, 1).unwrap();
+        let packed: Vec<[Vec<u8>; 2]> = matrix.chunks(channels).map(|c| packing.bytes(c, word as usize)).collect();
+        on_hardware(&block, &config, |hardware| {
+            let mut device = Device::new(hardware);
+            device.identify_as(0x8001).unwrap();
+            device.configure(&Settings { window, timeout: 0, max_descriptors: 1 }).unwrap();
+            let bytes: Vec<u8> = row.iter().flat_map(|x| x.to_le_bytes()).collect();
+            device.bus().write_memory(x, &bytes).unwrap();
+            let mut of_groups = Vec::new();
+            for (at, [integers, exponents]) in (weights..).step_by(64).zip(&packed) {
+                device.bus().write_memory(at, integers).unwrap();
+                of_groups.extend(exponents);
+            }
+            device.bus().write_memory(exponents, &of_groups).unwrap();
+            device.run(&image, 5000).unwrap();
+            let mut got = [0; 6];
+            device.bus().read_memory(out, &mut got).unwrap();
+            // Rows have an exact sum here, in units that no rounding touches.
+            let ours = rounded(&row, group as usize);
+            let values = ours.integers.iter().zip((0..).map(|k| ours.exponents[k / group as usize]));
+            let values: Vec<f64> = values.map(|(&n, e)| n as f64 * 2f64.powi(e as i32 - 15)).collect();
+            for (c, column) in matrix.chunks(channels).enumerate() {
+                let sum: f64 = values.iter().zip(packing.rounded(column)).map(|(x, w)| x * w).sum();
+                let sum = (sum * 2f64.powi(job.shift as i32)) as i64;
+                assert_eq!(u16::from_le_bytes([got[2 * c], got[2 * c + 1]]), result(sum, job.shift), "column {c}");
+            }
+            assert_eq!(device.read64(registers::OVERFLOWS).unwrap(), 0);
+            device.acknowledge().unwrap();
+        });
+    }
+
+    #[test]
+    fn registers_are_those_of_the_hardware() {
+        let now = host_constants(&Crane::default()).unwrap();
+        assert!(include_str!("registers.rs") == now, "src/registers.rs is not of this hardware: README.md says how to make it");
     }
 }

@@ -106,7 +106,7 @@ mod tests {
     /// Half of the unit saturates the largest value, and is better for all others.
     #[test]
     fn a_group_may_saturate() {
-        let values: Vec<f64> = [8.5].into_iter().chain((0..31).map(|k| f64::from(k % 7) + 0.5)).collect();
+        let values: Vec<f64> = [8.5].into_iter().chain((0..31).map(|k| f64::from(k % 7))).collect();
         let (integers, exponent) = Packing { group: 32, base: 0 }.group(&values);
         assert_eq!((integers[0], exponent), (7, 0));
         assert_eq!(Packing { group: 32, base: 0 }.group(&[0.0; 3]), (vec![0; 3], 0));
