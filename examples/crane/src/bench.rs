@@ -126,9 +126,13 @@ fn product(
     }
     // Results of all sizes, and seldom none that is finite.
     let shift = if often(rng, 8) { [0, 1, 95, 96][rng.random_range(0..4usize)] } else { rng.random_range(28..64u32) };
-    for (field, value) in
-        [("rows", rows), ("columns", columns), ("channels", channels), ("shift", shift), ("exact", often(rng, 8).into())]
-    {
+    for (field, value) in [
+        ("rows", rows),
+        ("columns", columns),
+        ("channels", channels),
+        ("shift", shift),
+        ("exact", often(rng, 8).into()),
+    ] {
         one.set(field, value);
     }
     one.operand("x", x).operand("weight", weights).operand("out", out).set("exponent_address", of_groups);
@@ -236,6 +240,9 @@ mod tests {
     #[test]
     fn registers_are_those_of_the_hardware() {
         let now = host_constants(&Crane::default()).unwrap();
-        assert!(include_str!("registers.rs") == now, "src/registers.rs is not of this hardware: README.md says how to make it");
+        assert!(
+            include_str!("registers.rs") == now,
+            "src/registers.rs is not of this hardware: README.md says how to make it"
+        );
     }
 }

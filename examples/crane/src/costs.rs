@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use models::cycles::{Taken, extended};
-use senbazuru::accelerator::costs::{Choice, Cost, Costs, Counts, Model, Work};
+use senbazuru::accelerator::costs::{Choice, Cost, Costs, Counts, Kind, Model, Work};
 use senbazuru::accelerator::golden::accelerators::cycles::{Recurrence, Turns};
 use senbazuru::accelerator::golden::accelerators::memory::SparseMemory;
 use senbazuru::accelerator::golden::common::shell::job_controller::Limits;
@@ -39,19 +39,18 @@ pub const COSTS: Counts<Crane> = Counts {
         array: ProductParameters { rows: 64, group: 32, channels: 16_384, ..ProductParameters::default() },
         vector: VectorParameters { max_beats: 256, ..VectorParameters::all() },
     },
-    choices: || Vec::<Choice>::new(),
-    costs: |block, _, latency| {
+    choices: || {
+        let about = "tokens of a head that decoding keeps, as Kelle does, the host choosing who goes; 0: all";
+        vec![Choice { name: "budget", default: "0", kind: Kind::Count(0..=16_384), about }]
+    },
+    costs: |block, settings, latency| {
         let golden = golden_of(block);
         let shape = *golden.shape();
-        let caps = Caps {
-            rows: shape.rows,
-            group: shape.group,
-            channels: shape.channels,
-            word: 4 * shape.vector.lanes,
-        };
+        let caps =
+            Caps { rows: shape.rows, group: shape.group, channels: shape.channels, word: 4 * shape.vector.lanes };
         let rows = caps_of_rows(&shape.vector, ROWS as u8);
-        let counted = RefCell::default();
-        Ok(Box::new(CraneCosts { caps, rows, golden, timing: timing(block, latency), counted }))
+        let (budget, counted) = (settings.count("budget")?, RefCell::default());
+        Ok(Box::new(CraneCosts { caps, rows, golden, timing: timing(block, latency), budget, counted }))
     },
 };
 
@@ -61,6 +60,8 @@ struct CraneCosts {
     rows: vector::Caps,
     golden: Golden,
     timing: Timing,
+    /// Tokens of a head that decoding keeps; 0: all.
+    budget: u64,
     /// What descriptors take that were counted so far.
     counted: RefCell<BTreeMap<(u8, [u64; 3]), Taken>>,
 }
@@ -192,7 +193,8 @@ impl CraneCosts {
 impl Costs for CraneCosts {
     fn about(&self) -> String {
         let Caps { rows, word, group, .. } = self.caps;
-        format!("{rows} rows x {word} channels, INT8 x INT4 in groups of {group}")
+        let kept = if self.budget > 0 { format!(", {} tokens kept", self.budget) } else { String::new() };
+        format!("{rows} rows x {word} channels, INT8 x INT4 in groups of {group}{kept}")
     }
 
     fn peak(&self) -> f64 {
@@ -215,9 +217,15 @@ impl Costs for CraneCosts {
         }
         // Heads that share keys are rows of one product.
         let (group, pairs) = (heads / shared * work.tokens, work.sequences * shared);
-        all += self.matrix([group, model.head, work.context])?.times(pairs);
-        all += self.matrix([group, work.context, model.head])?.times(pairs);
-        all += self.steps(Steps::Softmax, [group, work.context])?.times(pairs);
+        let evicts = self.budget > 0 && work.tokens == 1;
+        let seen = if evicts { work.context.min(self.budget) } else { work.context };
+        all += self.matrix([group, model.head, seen])?.times(pairs);
+        all += self.matrix([group, seen, model.head])?.times(pairs);
+        all += self.steps(Steps::Softmax, [group, seen])?.times(pairs);
+        if evicts {
+            // What tokens have got so far, by which the host chooses.
+            all += self.steps(Steps::Add, [group, seen])?.times(pairs);
+        }
         all += self.steps(Steps::Norm, [tokens, model.width])?.times(2);
         all += self.steps(Steps::Add, [tokens, model.width])?.times(2);
         all += self.steps(Steps::Rotate, [tokens * (heads + shared), model.head])?;

@@ -293,7 +293,8 @@ impl ProductEngine {
         m.connect(words.output.ready, may & from.valid);
         let comes = m.wire("step", from.fire());
         let enters = m.wire("enters", comes & from.row_last);
-        let moved = inside.q.wrapping_add(enters.extend(count.width)).wrapping_sub(fifo.output.fire().extend(count.width));
+        let moved =
+            inside.q.wrapping_add(enters.extend(count.width)).wrapping_sub(fifo.output.fire().extend(count.width));
         inside.next(mux(abort, count.lit(0), moved));
 
         let address = rows[0].address_i.ty();

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use crane::bench;
 use crane::costs::COSTS;
 use crane::scheme::CraneScheme;
 use crane::top::Crane;
-use crane::bench;
 use senbazuru::{Catalogue, Line};
 
 fn main() -> ExitCode {

@@ -83,12 +83,7 @@ impl Columns {
         let (n, places) = (weights.left.known(), self.latency as i64 + 2);
         let ends = n % self.words == self.words - 1;
         let room = if ends { self.pages.filled.behind(n / self.words - places, 1) } else { Some(0) };
-        latest([
-            weights.shown(n),
-            self.exponents.shown(n, &exponents.left),
-            x.left.behind(x.beats() - 1, 2),
-            room,
-        ])
+        latest([weights.shown(n), self.exponents.shown(n, &exponents.left), x.left.behind(x.beats() - 1, 2), room])
     }
 }
 
