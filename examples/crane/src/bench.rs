@@ -168,7 +168,7 @@ mod tests {
             ("a sum is not divided", fault("crane_row", "less", "code")),
             ("a product has no part in its sum", fault("crane_row", "product[1]", "11'sd0")),
             ("channels after the last one count", fault("crane_products", "weight[5]", "nibble[5]")),
-            ("a row is written whatever row comes", fault("crane_products", "row_1_comes", "x_came_1_q")),
+            ("a row is written whatever row comes", fault("crane_products", "row_0_comes", "x_came_1_q")),
             ("an infinity of a row does not count", fault("crane_products", "strange[1]", "1'b0")),
             ("weights do not wait for the rows", fault("crane_products", "may", "!abort_i")),
         ];

@@ -27,7 +27,7 @@ const WINDOW: Window = Window { base: 0, limit: (1 << 40) - 1, address_width: 40
 /// After so many columns further ones take as long as the columns before, in steps of the second number: pages of results.
 const COLUMNS: (u64, u64) = (512, 128);
 
-/// With 64 rows on a bus of 64 bytes.
+/// With 128 rows on a bus of 64 bytes.
 pub const COSTS: Counts<Crane> = Counts {
     block: || Crane {
         bus: TopParameters {
@@ -36,7 +36,7 @@ pub const COSTS: Counts<Crane> = Counts {
             read_beats: 64,
             ..TopParameters::default()
         },
-        array: ProductParameters { rows: 64, group: 32, channels: 16_384, ..ProductParameters::default() },
+        array: ProductParameters { rows: 128, group: 32, channels: 16_384, ..ProductParameters::default() },
         vector: VectorParameters { max_beats: 256, ..VectorParameters::all() },
     },
     choices: || {

@@ -260,6 +260,6 @@ fn every_command_works_in_the_crane() {
     run(&["synth", "crane_top", "--liberty", "none"]);
     run(&["energy", "crane_top", "--vectors", "5"]);
     run(&["sweep", "../sweep.toml", "--output", "out", "--store", "store"]);
-    assert!(run(&["compare", "crane_top", "--context", "128", "--batch", "1"]).contains("64 rows x 128 channels"));
+    assert!(run(&["compare", "crane_top", "--context", "128", "--batch", "1"]).contains("128 rows x 128 channels"));
     assert!(run(&["eval", "--schemes"]).contains("crane"));
 }
