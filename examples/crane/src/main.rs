@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crane::bench;
 use crane::costs::COSTS;
-use crane::scheme::CraneScheme;
+use crane::scheme::{CraneCache, CraneScheme};
 use crane::top::Crane;
 use senbazuru::{Catalogue, Line};
 
 fn main() -> ExitCode {
     let crane = Line::<Crane>::new("crane", bench::bench).counts(COSTS);
-    Catalogue::standard().line(crane).scheme(Arc::new(CraneScheme)).cli()
+    Catalogue::standard().line(crane).scheme(Arc::new(CraneScheme)).scheme(Arc::new(CraneCache)).cli()
 }
