@@ -130,6 +130,21 @@ impl NewCrate {
     fn make(name: &'static str, options: &[&str], axis: &str) -> Self {
         let folder = in_folder(&[("sweep.toml", &sweep(name, axis))]);
         senbazuru(&[&["new", name, "--folder", "made"], options].concat()).current_dir(folder.path()).assert().code(0);
+        Self::of(folder, name)
+    }
+
+    /// A crate of the folder `examples`, whose block is `name`.
+    fn example(example: &str, name: &'static str, axis: &str) -> Self {
+        let folder = in_folder(&[("sweep.toml", &sweep(name, axis))]);
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(example);
+        let made = folder.path().join("made");
+        let copied = Tool::new("cp").args(["-r".as_ref(), from.as_os_str(), made.as_os_str()]).run();
+        assert!(copied.unwrap_or_else(|e| panic!("{e}")).success());
+        Self::of(folder, name)
+    }
+
+    /// The crate in the folder `made`, with its dependencies as packages. Its own tests pass.
+    fn of(folder: tempfile::TempDir, name: &'static str) -> Self {
         // All crates have the versions that are tested here.
         let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock");
         fs::copy(lock, folder.path().join("made/Cargo.lock")).unwrap();
@@ -226,4 +241,25 @@ fn every_command_works_in_a_new_accelerator() {
     let made = NewCrate::make("row_adder", &["--accelerator"], "max_columns = [40, 50]");
     made.every_command("max_columns");
     made.changes_are_seen("src/bench.rs", "facts, 3, draw", "facts, 2, draw");
+}
+
+/// The crane: all that its crate needs is in the packages. Its tests play jobs on it, right and wrong, and compare bytes
+/// and cycles with its golden model.
+#[tag(full)]
+#[test]
+#[ignore = "minutes: compiles the toolkit for another crate"]
+fn every_command_works_in_the_crane() {
+    let made = NewCrate::example("crane", "crane_top", "channels = [64, 100]");
+    let run = |args: &[&str]| made.run(args);
+    assert!(run(&["list"]).contains("crane_top") && run(&["info", "crane_top"]).contains("channels"));
+    run(&["gen", "crane_top", "--package", "--output", "package"]);
+    run(&["lint", "crane_top", "--configurations"]);
+    assert!(run(&["sim", "crane_top", "--trace", "run.vcd"]).contains("hardware and golden model agree"));
+    run(&["sim", "crane_top", "--engine", "verilator", "--vectors", "5"]);
+    run(&["mutate", "crane_top", "--count", "5", "--vectors", "50", "--no-proofs"]);
+    run(&["synth", "crane_top", "--liberty", "none"]);
+    run(&["energy", "crane_top", "--vectors", "5"]);
+    run(&["sweep", "../sweep.toml", "--output", "out", "--store", "store"]);
+    assert!(run(&["compare", "crane_top", "--context", "128", "--batch", "1"]).contains("128 rows x 128 channels"));
+    assert!(run(&["eval", "--schemes"]).contains("crane"));
 }

@@ -1,0 +1,15 @@
+//! The command line of this crate's accelerator, beside all blocks of the toolkit: `cargo run -- list`.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use crane::bench;
+use crane::costs::COSTS;
+use crane::scheme::{CraneCache, CraneScheme};
+use crane::top::Crane;
+use senbazuru::{Catalogue, Line};
+
+fn main() -> ExitCode {
+    let crane = Line::<Crane>::new("crane", bench::bench).counts(COSTS);
+    Catalogue::standard().line(crane).scheme(Arc::new(CraneScheme)).scheme(Arc::new(CraneCache)).cli()
+}

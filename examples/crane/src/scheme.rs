@@ -1,0 +1,158 @@
+//! The numbers of the crane as schemes of `eval`: products of rows of INT8 and columns of INT4, both in groups that
+//! share an exponent; and keys and values as such columns.
+
+use std::borrow::Cow;
+
+use models::baselines::products::{Change, Exact, Form, Inputs, Outputs, Rounded};
+use models::decoder::Matrix;
+use models::decoder::key_values::{Cached, KeyValues};
+use models::schemes::{BYTES, Bench, Choice, Kind, Part, Prepared, Scheme, Settings, Tally};
+use senbazuru::anyhow::Result;
+
+use crate::packing::Packing;
+
+/// The scheme.
+#[derive(Clone, Copy, Debug)]
+pub struct CraneScheme;
+
+/// Columns of weights.
+struct Columns(usize);
+
+impl Outputs for Columns {
+    fn round(&self, weights: &Matrix) -> Matrix {
+        let packing = Packing::of(&weights.values, self.0);
+        Matrix { columns: weights.columns, values: weights.iter().flat_map(|row| packing.rounded(row)).collect() }
+    }
+}
+
+/// Rows of activations. They come as fp16, and those beyond it become its largest number.
+struct Rows(usize);
+
+impl Inputs for Rows {
+    fn round(&self, x: &Matrix) -> Matrix {
+        let row = |row: &[f64]| row.chunks(self.0).flat_map(rounded).collect::<Vec<f64>>();
+        Matrix { columns: x.columns, values: x.iter().flat_map(row).collect() }
+    }
+}
+
+/// The numbers of a group. In its largest number's unit magnitudes are 127 at most; the unit is 2^-15 at least.
+fn rounded(group: &[f64]) -> Vec<f64> {
+    let values = group.iter().map(|x| x.clamp(-65_504.0, 65_504.0));
+    let most = values.clone().fold(0.0, |most: f64, x| most.max(x.abs()));
+    // The exponent of the largest number, as fp16 has it.
+    let exponent = if most > 0.0 { most.log2().floor() as i32 } else { -14 };
+    let unit = 2f64.powi((exponent - 6).max(-15));
+    values.map(|x| (x / unit).round_ties_even().clamp(-127.0, 127.0) * unit).collect()
+}
+
+impl Scheme for CraneScheme {
+    fn name(&self) -> &'static str {
+        "crane"
+    }
+
+    fn about(&self) -> &'static str {
+        "weights of INT4 and activations of INT8, in groups that share an exponent"
+    }
+
+    fn part(&self) -> Part {
+        Part::Products
+    }
+
+    fn choices(&self) -> Vec<Choice> {
+        let about = "channels that share an exponent";
+        let group = Choice { name: "group", default: "32", kind: Kind::Count(2..=64), about };
+        let about = "whether activations stay floats";
+        let activations = Choice { name: "activations", default: "int8", kind: Kind::Word(&["int8", "exact"]), about };
+        vec![group, activations]
+    }
+
+    fn prepare<'a>(&self, settings: &Settings, bench: &'a Bench<'_>) -> Result<Prepared<'a>> {
+        let (group, exact) = (settings.count("group")?, settings.word("activations")? == "exact");
+        let prepared = Rounded::new(bench.model, None, |_, _| {
+            let inputs: Box<dyn Inputs> = if exact { Box::new(Exact) } else { Box::new(Rows(group)) };
+            Ok(Form { change: Change::None, inputs, outputs: Box::new(Columns(group)) })
+        })?;
+        Ok(prepared.prepared(Cow::Borrowed(bench.model)))
+    }
+}
+
+/// The scheme of keys and values.
+#[derive(Clone, Copy, Debug)]
+pub struct CraneCache;
+
+/// Keys are columns of a product whose channels are elements of a head. Values are columns whose channels are tokens.
+struct Packed(usize);
+
+impl KeyValues for Packed {
+    fn store<'a>(&mut self, cached: Cached<'a>) -> Result<Cached<'a>> {
+        let keys = Columns(self.0).round(&cached.keys.stored);
+        let values = turned(&Columns(self.0).round(&turned(&cached.values.stored)));
+        Ok(cached.replaced([keys, values]))
+    }
+}
+
+/// Rows as columns.
+fn turned(matrix: &Matrix) -> Matrix {
+    let rows = matrix.rows();
+    let value = |k: usize| matrix.values[k % rows * matrix.columns + k / rows];
+    Matrix { columns: rows, values: (0..matrix.values.len()).map(value).collect() }
+}
+
+impl Scheme for CraneCache {
+    fn name(&self) -> &'static str {
+        "crane-cache"
+    }
+
+    fn about(&self) -> &'static str {
+        "keys and values of INT4 in groups that share an exponent: of elements of a key, of tokens of a value's element"
+    }
+
+    fn part(&self) -> Part {
+        Part::Storage
+    }
+
+    fn choices(&self) -> Vec<Choice> {
+        let about = "elements or tokens that share an exponent";
+        vec![Choice { name: "group", default: "32", kind: Kind::Count(2..=64), about }]
+    }
+
+    fn prepare<'a>(&self, settings: &Settings, _: &'a Bench<'_>) -> Result<Prepared<'a>> {
+        let group: u64 = settings.count("group")?;
+        Ok(Prepared::cache(move |_, with| {
+            with(&mut Packed(group as usize))?;
+            Ok(vec![Tally::ratio(BYTES, [4 * group + 4, 8 * group], 1.0)])
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the golden model of the hardware rounds fp16.
+    #[test]
+    fn rows_are_those_of_the_golden_model() {
+        let bits = [0x3c00u16, 0x2900, 0x3fff, 0x0001, 0xbc01, 0x0400, 0x7bff, 0x8001];
+        for group in [2, 4, 8] {
+            let golden = crate::golden::product::rounded(&bits, group);
+            let units = (0..).map(|k| 2f64.powi(golden.exponents[k / group] as i32 - 15));
+            let expected: Vec<f64> = golden.integers.iter().zip(units).map(|(&n, unit)| n as f64 * unit).collect();
+            let exact = |bits: u16| {
+                let (field, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023) / 1024.0);
+                let magnitude =
+                    if field == 0 { fraction * 2f64.powi(-14) } else { (1.0 + fraction) * 2f64.powi(field - 15) };
+                if bits >> 15 == 1 { -magnitude } else { magnitude }
+            };
+            let values: Vec<f64> = bits.iter().map(|&bits| exact(bits)).collect();
+            let found: Vec<f64> = values.chunks(group).flat_map(rounded).collect();
+            assert_eq!(found, expected, "groups of {group}");
+        }
+    }
+
+    #[test]
+    fn values_turn() {
+        let matrix = Matrix { columns: 3, values: vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0] };
+        assert_eq!(turned(&matrix).values, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+        assert_eq!(turned(&turned(&matrix)), matrix);
+    }
+}
