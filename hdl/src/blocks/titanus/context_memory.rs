@@ -196,8 +196,8 @@ fn fitted(value: Signal, width: u32) -> Signal {
 }
 
 impl CatalogBlock for ContextMemory {
-    // Of a group of two tokens with one token half of all elements are never written: they are undefined.
-    const SAMPLE: &'static [(&'static str, u32)] = &[("tiles", 2), ("tokens", 4)];
+    // Whole groups of tokens: other elements are never written, and so undefined. Two engines.
+    const SAMPLE: &'static [(&'static str, u32)] = &[("lanes", 4), ("tiles", 2), ("tokens", 8), ("engines", 2)];
 
     fn configurations() -> Vec<Self> {
         let set = |lanes, tiles, tokens, engines| Self { lanes, tiles, tokens, engines };
