@@ -2,6 +2,7 @@
 
 use hdl::accelerators::titanus::TitanusCore;
 use hdl::blocks::common::FloatFunction;
+use hdl::blocks::titanus::DcimImplementation;
 use host::Window;
 use host::titanus::Counts;
 use jobs::hardware::{on_hardware, ready};
@@ -130,6 +131,8 @@ fn the_size_of_opt_with_engines() {
     (block.bus.overlaps, block.bus.ports, block.spec.engines) = (true, 2, 8);
     let store = &mut block.spec.store;
     (store.tile.cells.outputs, store.rows, store.columns) = (128, 12, 36);
+    // The native engine has no black boxes.
+    store.tile.cells.implementation = DcimImplementation::Registers;
     let sizes = Sizes { width: 768, heads: [12, 12], head: 64, inner: 3072 };
     let how = Compression { bits: [4, 4], ..PRUNED };
     let chains = drawn_of(&block, (Shape::Opt, sizes), (42, 40, Prompt::AtOnce), how);
