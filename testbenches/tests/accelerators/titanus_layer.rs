@@ -125,7 +125,7 @@ fn cycles_of_a_layer_whole() {
 /// them.
 #[tag(full)]
 #[test]
-#[ignore = "a model of 432 macros of 256 x 128, and a simulation of minutes"]
+#[ignore = "a model of 432 macros of 256 x 128, and a simulation of a minute"]
 fn the_size_of_opt_with_engines() {
     let mut block = opt_core();
     (block.bus.overlaps, block.bus.ports, block.spec.engines) = (true, 2, 8);
