@@ -194,6 +194,26 @@ fn arrays_have_effect() {
     }
 }
 
+/// Any share of outliers runs for which the accelerator has room, and a larger one is refused.
+#[test]
+fn outliers_of_any_share() {
+    let (dir, model) = (tempfile::tempdir().unwrap(), model("llama-3"));
+    let run = |share: &str| {
+        let folder = dir.path().join(share);
+        calibrate("kllm", "llama-3", &folder, &["--option", &format!("outliers={share}")]);
+        let all = ["run", "--on", "kllm", "--model", &model, "--golden", "--calibration", folder.to_str().unwrap()];
+        told(&[&all[..], &TEXT].concat())
+    };
+    for share in ["0", "10"] {
+        let (code, out, errors) = run(share);
+        assert_eq!((code, errors.as_str()), (0, ""), "{share}");
+        assert!(out.contains(&format!("W4A4, {share} % outliers of a whole token")), "{out}");
+    }
+    let (code, _, errors) = run("90");
+    let told = "option `outliers` means 115 outliers of a token on a side, wanted is at most product.kmax = 32";
+    assert!(code != 0 && errors.contains(told), "{code} {errors}");
+}
+
 /// Intervals of refreshes are a descriptor of the first chain, and intervals that the hardware has not are refused.
 #[test]
 fn refreshes_are_set() {
