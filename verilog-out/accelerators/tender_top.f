@@ -46,13 +46,13 @@
 ../modules/float_convert_fp32_fp16_s1_ieee.v
 ../modules/tender_lane_w41_f1_m2_a2_i1.v
 ../modules/result_stage_r16_c16_w41_f1_m2_a2_i1.v
-../modules/stream_width_converter_i128_o64.v
-../modules/ram_d1024_w64_g64_inferred.v
-../modules/double_buffer_d1024_w64_g64_inferred.v
+../modules/stream_width_converter_i128_o128.v
+../modules/ram_d512_w128_g128_inferred.v
+../modules/double_buffer_d512_w128_g128_inferred.v
 ../modules/panel_buffer_a64_d128_i1_w64_d1024_inferred.v
-../modules/stream_width_converter_i128_o16.v
-../modules/ram_d2048_w16_g16_inferred.v
-../modules/double_buffer_d2048_w16_g16_inferred.v
+../modules/weight_buffer_a64_d128_i1_w64_d1024_inferred_n1.v
+../modules/ram_d256_w128_g128_inferred.v
+../modules/double_buffer_d256_w128_g128_inferred.v
 ../modules/panel_buffer_a64_d128_i1_w16_d2048_inferred.v
 ../modules/execution_controller_d1024_s2048.v
 ../modules/skew_lines_n16_w5_skew.v
@@ -63,7 +63,6 @@
 ../modules/ram_d128_w16_g16_inferred.v
 ../modules/turn_buffer_b16_l8_c64_inferred.v
 ../modules/stream_width_converter_i64_o128.v
-../modules/stream_width_converter_i128_o128.v
 ../modules/stream_fifo_w96_d4_registers.v
 ../modules/tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_xab6de2ca.v
 ../modules/vector_operation_c512_softmax_layer_rotary.v

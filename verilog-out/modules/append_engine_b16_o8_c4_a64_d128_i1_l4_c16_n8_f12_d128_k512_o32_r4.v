@@ -7,6 +7,7 @@
 //   dma.row_width              = 24
 //   dma.rows_width             = 16
 //   dma.stride_width           = 32
+//   dma.check_bits             = 1
 //   spec.axi.address_width     = 64
 //   spec.axi.data_width        = 128
 //   spec.axi.id_width          = 1

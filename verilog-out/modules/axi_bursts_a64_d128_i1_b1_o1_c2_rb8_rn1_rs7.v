@@ -9,6 +9,7 @@
 //   dma.row_width     = 8
 //   dma.rows_width    = 1
 //   dma.stride_width  = 7
+//   dma.check_bits    = 1
 // Contract: checked shows a command two cycles after it was taken, when its bursts can begin or it is
 //     refused. Its first burst is shown in the cycle after checked was taken; then comes one burst a cycle.
 //   Bursts are INCR, as long as possible, and end at multiples of burst_beats beats and at the ends of rows.

@@ -10,6 +10,7 @@
 //   dma.row_width     = 24
 //   dma.rows_width    = 16
 //   dma.stride_width  = 32
+//   dma.check_bits    = 1
 //   buffer_beats      = 64
 //   storage           = inferred
 // Contract: output has the rows of the commands, in order, each from a new beat on, as if memory were read

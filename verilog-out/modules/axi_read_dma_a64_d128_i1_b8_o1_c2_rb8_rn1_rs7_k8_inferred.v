@@ -10,6 +10,7 @@
 //   dma.row_width     = 8
 //   dma.rows_width    = 1
 //   dma.stride_width  = 7
+//   dma.check_bits    = 1
 //   buffer_beats      = 8
 //   storage           = inferred
 // Contract: output has the rows of the commands, in order, each from a new beat on, as if memory were read

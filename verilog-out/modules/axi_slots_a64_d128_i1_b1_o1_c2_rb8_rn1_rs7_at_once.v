@@ -9,6 +9,7 @@
 //   dma.row_width     = 8
 //   dma.rows_width    = 1
 //   dma.stride_width  = 7
+//   dma.check_bits    = 1
 //   at_once           = true
 // Contract: job shows a command from the cycle after its check on, completion from the cycle after its end
 //     on. Both are in order.

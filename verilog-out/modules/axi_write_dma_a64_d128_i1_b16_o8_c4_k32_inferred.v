@@ -10,6 +10,7 @@
 //   dma.row_width     = 24
 //   dma.rows_width    = 16
 //   dma.stride_width  = 32
+//   dma.check_bits    = 1
 //   buffer_beats      = 32
 //   storage           = inferred
 // Contract: The bytes of input are written to the rows of the commands, in order. No other byte changes:

@@ -10,6 +10,7 @@
 //   dma.row_width     = 8
 //   dma.rows_width    = 1
 //   dma.stride_width  = 7
+//   dma.check_bits    = 1
 //   buffer_beats      = 2
 //   storage           = inferred
 // Contract: The bytes of input are written to the rows of the commands, in order. No other byte changes:

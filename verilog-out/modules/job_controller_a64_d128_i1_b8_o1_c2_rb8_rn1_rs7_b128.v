@@ -10,6 +10,7 @@
 //   dma.row_width     = 8
 //   dma.rows_width    = 1
 //   dma.stride_width  = 7
+//   dma.check_bits    = 1
 //   descriptor_bytes  = 128
 //   ports             = 1
 //   count_width       = 32

@@ -10,6 +10,7 @@
 //   dma.row_width      = 24
 //   dma.rows_width     = 16
 //   dma.stride_width   = 32
+//   dma.check_bits     = 1
 //   spec.lanes         = 4
 //   spec.columns       = 16
 //   spec.inputs        = 8

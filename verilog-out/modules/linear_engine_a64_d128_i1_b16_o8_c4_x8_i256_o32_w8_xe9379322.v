@@ -9,6 +9,7 @@
 //   dma.row_width                        = 24
 //   dma.rows_width                       = 16
 //   dma.stride_width                     = 32
+//   dma.check_bits                       = 1
 //   spec.store.tile.input_width          = 8
 //   spec.store.tile.cells.inputs         = 256
 //   spec.store.tile.cells.outputs        = 32

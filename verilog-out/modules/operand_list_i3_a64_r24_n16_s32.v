@@ -5,6 +5,7 @@
 //   check.row_width     = 24
 //   check.rows_width    = 16
 //   check.stride_width  = 32
+//   check.check_bits    = 1
 // Contract: operand_check checks each operand that is used, in the order of their numbers. passed_o or
 //     error_o ends the check that start_i began, unless clear_i ends it. The next start may come one cycle
 //     after that.

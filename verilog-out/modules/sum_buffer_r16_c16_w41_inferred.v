@@ -1,5 +1,5 @@
-// sum_buffer_r16_c16_w41_inferred: two tiles of sums: they come as a wavefront, and leave column by column
-// Parameters: rows = 16, columns = 16, width = 41, storage = inferred, parts = false
+// sum_buffer_r16_c16_w41_inferred: tiles of sums: they come as a wavefront, and leave column by column
+// Parameters: rows = 16, columns = 16, width = 41, storage = inferred, tiles = 2, parts = false
 // Contract: A row shows the sums of a tile last column first, in any cycles; a tile is there when the last
 //     row has shown its first column. Columns leave one a cycle. The tiles of columns_i columns are a panel;
 //     of the last tile, only the remaining columns leave. A part is treated as a tile, but only the columns
@@ -54,7 +54,7 @@ module sum_buffer_r16_c16_w41_inferred (
         page_q <= 1'b0;
       end else begin
         came_q <= clear_i | whole ? 4'd0 : valid ? came_q + 4'd1 : came_q;
-        page_q <= (page_q ^ whole) & !clear_i;
+        page_q <= (page_q + whole) & !clear_i;
       end
     end
     assign row_ends[i] = whole;
@@ -84,7 +84,7 @@ module sum_buffer_r16_c16_w41_inferred (
       taken_q <= clear_i ? 2'd0 : taken_q + {1'b0, take_i} - {1'b0, goes};
     end
   end
-  assign room_o = !taken_q[1];
+  assign room_o = taken_q < 2'd2;
 
   // Columns that leave.
   assign read = |whole_q & (!offered_q | column_ready_i) & !clear_i;
@@ -100,7 +100,7 @@ module sum_buffer_r16_c16_w41_inferred (
     end else begin
       column_q <= clear_i ? 4'd0 : read ? (goes ? 4'd0 : column_q + 4'd1) : column_q;
       sent_q <= clear_i ? 16'd0 : read ? (last ? 16'd0 : sent_q + 16'd1) : sent_q;
-      read_page_q <= (read_page_q ^ goes) & !clear_i;
+      read_page_q <= (read_page_q + goes) & !clear_i;
       offered_q <= (read | (offered_q & !column_ready_i)) & !clear_i;
     end
   end

@@ -10,6 +10,7 @@
 //   dma.row_width              = 24
 //   dma.rows_width             = 16
 //   dma.stride_width           = 32
+//   dma.check_bits             = 1
 //   array.rows                 = 16
 //   array.columns              = 16
 //   array.pe.operand_width     = 4
@@ -25,6 +26,8 @@
 //   depth                      = 1024
 //   steps                      = 2048
 //   strip                      = 64
+//   sum_tiles                  = 2
+//   weight_readers             = 1
 //   explicit                   = false
 //   overlaps                   = false
 //   lane.width                 = 41
@@ -201,6 +204,12 @@ module tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_xab6de2ca (
   wire         scratchpad_a_input_ready;
   wire         scratchpad_a_valid;
   wire  [63:0] scratchpad_a_data;
+  wire [127:0] scratchpad_b_input_data_in;
+  wire   [4:0] scratchpad_b_input_bytes_in;
+  wire   [0:0] scratchpad_b_input_row_last_in;
+  wire   [0:0] scratchpad_b_input_last_in;
+  wire   [0:0] scratchpad_b_input_valid_in;
+  wire   [0:0] scratchpad_b_input_ready;
   wire         scratchpad_b_valid;
   wire  [63:0] scratchpad_b_data;
   wire         index_valid;
@@ -238,14 +247,16 @@ module tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_xab6de2ca (
   wire         turn_output_valid;
   wire [255:0] turn_output_values;
   wire  [15:0] packed_row [0:7];
+  wire   [7:0] low_byte [0:15];
   wire         words_input_ready;
   wire         words_output_valid;
   wire [127:0] words_output_data;
   wire  [15:0] unused_words_output_strobe;
   wire         unused_words_output_last;
-  wire   [3:0] low_nibble [0:15];
-  wire   [7:0] low_byte [0:7];
+  wire   [3:0] word_nibble [0:15];
+  wire   [7:0] word_byte [0:7];
   reg   [15:0] panel_column_q;
+  wire   [7:0] word_strobe [0:0];
   wire  [15:0] row [0:7];
   wire         records_output_valid;
   wire [127:0] records_output_data;
@@ -256,7 +267,8 @@ module tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_xab6de2ca (
   wire         record_fifo_output_valid;
   wire   [2:0] unused_record_fifo_level;
   wire         unused_record_fifo_almost_full;
-  wire  [95:0] record;
+  wire  [95:0] record [0:0];
+  wire  [95:0] constants;
 
   tender_matmul_operation_d1024_s2048 u_matmul (
     .words_i(operation_words_i),
@@ -354,15 +366,15 @@ module tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_xab6de2ca (
   assign controller_row_bytes_in[47:24] = controller_operand_row_bytes_wide;
   assign controller_rows_in[31:16] = column_tiles;
   assign controller_stride_in[63:32] = matmul_b_stride;
-  assign controller_times_in[47:32] = {15'd0, product};
-  assign controller_address_in[191:128] = matmul_table_address;
-  assign controller_row_bytes_in[71:48] = controller_operand_row_bytes_wide_2;
-  assign controller_rows_in[47:32] = 16'd1;
+  assign controller_times_in[47:32] = 16'd1;
+  assign controller_address_in[191:128] = matmul_constants_address;
+  assign controller_row_bytes_in[71:48] = constants_bytes;
+  assign controller_rows_in[47:32] = matmul_per_row ? 16'd1 : row_tiles;
   assign controller_stride_in[95:64] = 32'd0;
-  assign controller_times_in[63:48] = 16'd1;
-  assign controller_address_in[255:192] = matmul_constants_address;
-  assign controller_row_bytes_in[95:72] = constants_bytes;
-  assign controller_rows_in[63:48] = matmul_per_row ? 16'd1 : row_tiles;
+  assign controller_times_in[63:48] = {15'd0, product};
+  assign controller_address_in[255:192] = matmul_table_address;
+  assign controller_row_bytes_in[95:72] = controller_operand_row_bytes_wide_2;
+  assign controller_rows_in[63:48] = 16'd1;
   assign controller_stride_in[127:96] = 32'd0;
   assign controller_times_in[79:64] = {15'd0, integers};
   assign controller_address_in[319:256] = matmul_out_address;
@@ -415,17 +427,24 @@ module tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_xab6de2ca (
   assign controller_other_taken_in[4] = write_command_valid_o[0] & write_command_ready_i[0] & strips_write;
 
   // Scratchpad and index buffer.
+  assign scratchpad_b_input_valid_in[0] = read_valid_i[1];
+  assign read_ready_o[1] = scratchpad_b_input_ready[0];
+  assign scratchpad_b_input_data_in[127:0] = read_data_i[255:128];
+  assign scratchpad_b_input_bytes_in[4:0] = read_bytes_i[9:5];
+  assign scratchpad_b_input_row_last_in[0] = read_row_last_i[1];
+  assign scratchpad_b_input_last_in[0] = read_last_i[1];
+
   // Steps.
   panel_buffer_a64_d128_i1_w16_d2048_inferred u_index (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(abort_i),
-    .input_valid_i(read_valid_i[2]),
-    .input_ready_o(read_ready_o[2]),
-    .input_data_i(read_data_i[383:256]),
-    .input_bytes_i(read_bytes_i[14:10]),
-    .input_row_last_i(read_row_last_i[2]),
-    .input_last_i(read_last_i[2]),
+    .input_valid_i(read_valid_i[3]),
+    .input_ready_o(read_ready_o[3]),
+    .input_data_i(read_data_i[511:384]),
+    .input_bytes_i(read_bytes_i[19:15]),
+    .input_row_last_i(read_row_last_i[3]),
+    .input_last_i(read_last_i[3]),
     .valid_o(index_valid),
     .read_i(execution_index_read),
     .address_i(execution_index_address),
@@ -451,16 +470,17 @@ module tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_xab6de2ca (
     .data_o(scratchpad_a_data),
     .free_i(execution_a_free)
   );
-  panel_buffer_a64_d128_i1_w64_d1024_inferred u_scratchpad_b (
+  weight_buffer_a64_d128_i1_w64_d1024_inferred_n1 u_scratchpad_b (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(abort_i),
-    .input_valid_i(read_valid_i[1]),
-    .input_ready_o(read_ready_o[1]),
-    .input_data_i(read_data_i[255:128]),
-    .input_bytes_i(read_bytes_i[9:5]),
-    .input_row_last_i(read_row_last_i[1]),
-    .input_last_i(read_last_i[1]),
+    .channels_i({5'd0, matmul_channels}),
+    .input_data_i(scratchpad_b_input_data_in),
+    .input_bytes_i(scratchpad_b_input_bytes_in),
+    .input_row_last_i(scratchpad_b_input_row_last_in),
+    .input_last_i(scratchpad_b_input_last_in),
+    .input_valid_i(scratchpad_b_input_valid_in),
+    .input_ready_o(scratchpad_b_input_ready),
     .valid_o(scratchpad_b_valid),
     .read_i(execution_read),
     .address_i(execution_channel),
@@ -617,20 +637,26 @@ module tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_xab6de2ca (
   end
 
   // Words of panels, or rows, on their way to memory.
-  for (i = 0; i < 16; i = i + 1) begin : g_nibble
-    assign low_nibble[i] = results_result_values[16*i +: 4];
-  end
-
-  for (i = 0; i < 8; i = i + 1) begin : g_byte
+  for (i = 0; i < 16; i = i + 1) begin : g_low
     assign low_byte[i] = results_result_values[16*i +: 8];
   end
 
-  wire panel_ends = (panel_column_q + 16'd1) == matmul_columns;
+  for (i = 0; i < 16; i = i + 1) begin : g_nibble
+    assign word_nibble[i] = low_byte[i][3:0];
+  end
+
+  for (i = 0; i < 8; i = i + 1) begin : g_byte
+    assign word_byte[i] = low_byte[i];
+  end
+
+  wire [16:0] panel_next = {1'b0, panel_column_q} + 17'd1;
+  wire panel_ends = {1'b0, matmul_columns} <= panel_next;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) panel_column_q <= 16'd0;
     else         panel_column_q <= abort_i | controller_begin ? 16'd0 : results_result_valid
-        & results_result_ready_in ? (panel_ends ? 16'd0 : panel_column_q + 16'd1) : panel_column_q;
+        & results_result_ready_in ? (panel_ends ? 16'd0 : panel_next[15:0]) : panel_column_q;
   end
+  assign word_strobe[0] = 8'd255;
 
   for (i = 0; i < 8; i = i + 1) begin : g_row
     assign row[i] = turn_output_values[16*i +: 16];
@@ -641,11 +667,11 @@ module tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_xab6de2ca (
       : {row[7], row[6], row[5], row[4], row[3], row[2], row[1], row[0]};
   wire words_input_valid_in = results_result_valid & integers;
   wire [63:0] words_input_data_in = matmul_int8
-      ? {low_byte[7], low_byte[6], low_byte[5], low_byte[4], low_byte[3], low_byte[2], low_byte[1],
-          low_byte[0]}
-      : {low_nibble[15], low_nibble[14], low_nibble[13], low_nibble[12], low_nibble[11], low_nibble[10],
-          low_nibble[9], low_nibble[8], low_nibble[7], low_nibble[6], low_nibble[5], low_nibble[4],
-          low_nibble[3], low_nibble[2], low_nibble[1], low_nibble[0]};
+      ? {word_byte[7], word_byte[6], word_byte[5], word_byte[4], word_byte[3], word_byte[2], word_byte[1],
+          word_byte[0]}
+      : {word_nibble[15], word_nibble[14], word_nibble[13], word_nibble[12], word_nibble[11], word_nibble[10],
+          word_nibble[9], word_nibble[8], word_nibble[7], word_nibble[6], word_nibble[5], word_nibble[4],
+          word_nibble[3], word_nibble[2], word_nibble[1], word_nibble[0]};
   wire words_output_ready_in = write_ready_i[0] & integers;
 
   stream_width_converter_i64_o128 u_words (
@@ -655,7 +681,7 @@ module tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_xab6de2ca (
     .input_valid_i(words_input_valid_in),
     .input_ready_o(words_input_ready),
     .input_data_i(words_input_data_in),
-    .input_strobe_i(8'd255),
+    .input_strobe_i(word_strobe[0]),
     .input_last_i(panel_ends),
     .output_valid_o(words_output_valid),
     .output_ready_i(words_output_ready_in),
@@ -689,7 +715,7 @@ module tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_xab6de2ca (
   // Constants.
   for (i = 0; i < 16; i = i + 1) begin : g_record_byte
     localparam record_strobe_index = i;
-    assign record_strobe[i] = record_strobe_index[4:0] < read_bytes_i[19:15];
+    assign record_strobe[i] = record_strobe_index[4:0] < read_bytes_i[14:10];
   end
 
   wire [15:0] records_input_strobe_in = {record_strobe[15], record_strobe[14], record_strobe[13],
@@ -701,27 +727,30 @@ module tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_xab6de2ca (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(abort_i),
-    .input_valid_i(read_valid_i[3]),
-    .input_ready_o(read_ready_o[3]),
-    .input_data_i(read_data_i[511:384]),
+    .input_valid_i(read_valid_i[2]),
+    .input_ready_o(read_ready_o[2]),
+    .input_data_i(read_data_i[383:256]),
     .input_strobe_i(records_input_strobe_in),
-    .input_last_i(read_row_last_i[3]),
+    .input_last_i(read_row_last_i[2]),
     .output_valid_o(records_output_valid),
     .output_ready_i(record_fifo_input_ready),
     .output_data_o(records_output_data),
     .output_strobe_o(unused_records_output_strobe),
     .output_last_o(unused_records_output_last)
   );
+
+  assign record[0] = records_output_data[95:0];
+
   stream_fifo_w96_d4_registers u_record_fifo (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(abort_i),
     .input_valid_i(records_output_valid),
     .input_ready_o(record_fifo_input_ready),
-    .input_data_i(records_output_data[95:0]),
+    .input_data_i(record[0]),
     .output_valid_o(record_fifo_output_valid),
     .output_ready_i(results_constants_ready),
-    .output_data_o(record),
+    .output_data_o(constants),
     .level_o(unused_record_fifo_level),
     .almost_full_o(unused_record_fifo_almost_full)
   );
@@ -750,9 +779,9 @@ module tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_xab6de2ca (
     .number_values_i(results_number_values_in),
     .constants_valid_i(record_fifo_output_valid),
     .constants_ready_o(results_constants_ready),
-    .constants_scale_i(record[31:0]),
-    .constants_bias_i(record[63:32]),
-    .constants_quantizer_i(record[95:64]),
+    .constants_scale_i(constants[31:0]),
+    .constants_bias_i(constants[63:32]),
+    .constants_quantizer_i(constants[95:64]),
     .result_valid_o(results_result_valid),
     .result_ready_i(results_result_ready_in),
     .result_values_o(results_result_values),
@@ -831,7 +860,7 @@ module tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_xab6de2ca (
 
   assign sum_overflow_o = results_sum_overflow;
   assign overflows_o = results_overflow;
-  wire unused_read_last = read_last_i[3];
+  wire unused_read_last = read_last_i[2];
   wire [31:0] unused_records_output_data = records_output_data[127:96];
   wire [2:0] unused_row_tiles_sum = row_tiles_sum[2:0];
   wire [3:0] unused_row_tiles_sum_2 = row_tiles_sum_2[3:0];

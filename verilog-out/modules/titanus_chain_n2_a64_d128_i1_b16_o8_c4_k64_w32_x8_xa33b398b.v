@@ -11,6 +11,7 @@
 //   core.dma.row_width                        = 24
 //   core.dma.rows_width                       = 16
 //   core.dma.stride_width                     = 32
+//   core.dma.check_bits                       = 1
 //   core.ports                                = 1
 //   core.overlaps                             = false
 //   core.read_beats                           = 64

@@ -10,6 +10,7 @@
 //   dma.row_width         = 24
 //   dma.rows_width        = 16
 //   dma.stride_width      = 32
+//   dma.check_bits        = 1
 //   max_beats             = 64
 //   lane.function         = silu
 //   lane.mul_stages       = 2

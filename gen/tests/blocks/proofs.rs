@@ -165,7 +165,15 @@ fn parts_hold(wanted: impl Fn(&Part) -> bool) {
 fn dmas_split_at_4_kib() {
     let axi = AxiSpec { address_width: 13, data_width: 512, id_width: 1 };
     let (row_width, rows_width, stride_width) = (8, 2, 7);
-    let dma = DmaSpec { burst_beats: 2, outstanding: 2, commands: 2, row_width, rows_width, stride_width };
+    let dma = DmaSpec {
+        burst_beats: 2,
+        outstanding: 2,
+        commands: 2,
+        row_width,
+        rows_width,
+        stride_width,
+        ..DmaSpec::default()
+    };
     let storage = RamImplementation::Inferred;
     let read = AxiReadDma { axi: axi.clone(), dma: dma.clone(), buffer_beats: 4, storage };
     let write = AxiWriteDma { axi, dma, buffer_beats: 2, storage };

@@ -4,6 +4,7 @@ use golden::accelerators::cycles::{Dma, ENGINES, Frame, Recurrence, Shell, Turns
 use golden::accelerators::job::{Accelerator, run as run_golden};
 use golden::accelerators::memory::SparseMemory;
 use hdl::accelerators::top;
+use hdl::blocks::common::OperandCheck;
 use hdl::blocks::common::row::{RowFrame, VectorUnit};
 use rand::RngExt;
 use sim::bus::{AxiConfig, AxiLiteHost, AxiMemory, LiteConfig};
@@ -37,6 +38,7 @@ pub fn shell(block: &impl top::Accelerator, latency: u32) -> Shell {
         reads: of(shell.read_beats),
         writes: of(shell.write_beats),
         address_width: shell.axi.address_width,
+        check: (OperandCheck::of(&shell.axi, &shell.dma).cycles() + 1).into(),
     }
 }
 

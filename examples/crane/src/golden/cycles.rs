@@ -49,10 +49,10 @@ impl Recurrence<Golden> for Timing {
         };
         let shape = golden.shape();
         // Weights are read before the rows are there.
-        let late = usize::from(self.shell.overlaps());
+        let late = u32::from(self.shell.overlaps());
         let mut dmas = self.shell.dmas(turns).holding(late);
         // One cycle more: places of commands are computed.
-        let begin = now + Shell::checks(OPERANDS, OPERANDS) + 1;
+        let begin = now + self.shell.checks(OPERANDS, OPERANDS) + 1;
         for (k, command) in [(X, &product.x), (WEIGHTS, &product.weights), (EXPONENTS, &product.exponents)] {
             dmas.readers[k].offer(command, begin + 1);
         }

@@ -123,7 +123,7 @@ impl Recurrence<Golden> for Timing {
         now: u64,
         (_, turns): (&mut dyn Memory, &mut Turns),
     ) -> Result<Course, u8> {
-        let begin = now + Shell::checks(2, 2);
+        let begin = now + self.shell.checks(2, 2);
         let mut dmas = self.shell.dmas(turns);
         dmas.readers[0].offer(&operation.x, begin + 1);
         dmas.writer.offer(&operation.out, begin + 1);

@@ -8,6 +8,7 @@
 mod engine_pe;
 mod execution_controller;
 mod pack_engine;
+mod pack_stage;
 mod panel_buffer;
 mod part_sums;
 mod result_stage;
@@ -21,11 +22,13 @@ mod tender_registers;
 mod tender_results;
 mod tender_top;
 mod turn_buffer;
+mod weight_buffer;
 
 use crate::blocks::tender::TenderPe;
 pub use engine_pe::EnginePe;
 pub use execution_controller::{ExecutionController, ExecutionControllerPorts, Step, Tiles};
 pub use pack_engine::{PackEngine, PackEnginePorts};
+pub use pack_stage::{ColumnConstants, IntegerColumns, NumberColumns, PackMode, PackStage, PackStagePorts};
 pub use panel_buffer::{PanelBuffer, PanelBufferPorts};
 pub use part_sums::{PartSums, PartSumsPorts};
 pub use result_stage::{Constants, Numbers, ResultMode, ResultStage, ResultStagePorts, Results};
@@ -37,6 +40,7 @@ pub use tender_operations::{MatmulOperation, MatmulOperationPorts, PackOperation
 pub use tender_registers::{TenderCaps, TenderFields};
 pub use tender_top::TenderTopOf;
 pub use turn_buffer::{Elements, Page, TurnBuffer, TurnBufferPorts};
+pub use weight_buffer::{WeightBuffer, WeightBufferPorts};
 
 /// The engine with Tender's PE.
 pub type TenderEngine = TenderEngineOf<TenderPe>;

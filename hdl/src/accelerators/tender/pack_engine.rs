@@ -1,10 +1,10 @@
 //! The engine that packs rows beside products: controller, turn buffer, lanes.
 
-use super::result_stage::{ResultStage, ResultStagePorts};
+use super::pack_stage::{PackStage, PackStagePorts};
 use super::strip_walker::{StripWalker, StripWalkerPorts};
 use super::tender_engine::RECORD;
 use super::tender_operations::{PackOperation, PackOperationPorts};
-use super::tender_results::{panel_words, records};
+use super::tender_results::{PanelEnds, panel_words, records};
 use super::turn_buffer::TurnBuffer;
 use crate::accelerators::engine::{EnginePorts, EngineSpec};
 use crate::accelerators::sizes::{fit, groups};
@@ -12,7 +12,10 @@ use crate::blocks::common::RamImplementation;
 use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::blocks::common::shell::job_controller::job_error;
 use crate::blocks::common::shell::{OperationController, OperationControllerPorts, Own, Place, first_error};
-use crate::lang::{About, Block, Group, Module, Signal, bit, connect_all, mux, parameters, ports, uint};
+use crate::lang::{About, Block, Bundle, Group, Module, Signal, bit, connect_all, mux, parameters, ports, uint};
+
+/// The DMA that reads rows.
+const ROWS: u32 = 1;
 
 parameters! {
     /// Elaboration parameters.
@@ -21,8 +24,8 @@ parameters! {
         axi: AxiSpec = AxiSpec::default();
         /// Commands of the DMAs.
         dma: DmaSpec = DmaSpec::default();
-        /// Lanes for the rows of a panel.
-        stage: ResultStage = ResultStage::default();
+        /// Lanes for the rows of a panel, and for the columns of a cycle.
+        stage: PackStage = PackStage::default();
         /// Columns of a strip of rows that the turn buffer holds, twice.
         strip: u32 = 64, in 32..=65504, note "a multiple of 32", tag "p";
         /// Where the turn buffer is kept.
@@ -37,7 +40,7 @@ parameters! {
 }
 
 impl PackEngine {
-    /// Read DMAs: rows, constants.
+    /// Read DMAs: constants, rows. With two ports they are beside a product's B, and its A.
     pub const READERS: u32 = 2;
 
     fn lanes(&self) -> u32 {
@@ -46,9 +49,10 @@ impl PackEngine {
 
     fn turn(&self) -> TurnBuffer {
         TurnBuffer {
-            banks: self.stage.rows.max(self.lanes()),
+            banks: self.stage.lanes().max(self.lanes()),
             lanes: self.lanes(),
             columns: self.strip,
+            group: self.stage.group,
             storage: self.storage,
         }
     }
@@ -61,6 +65,8 @@ impl PackEngine {
         OperationController {
             prepares: true,
             waits: true,
+            // The rows. Constants come before them.
+            late: 1 << ROWS,
             ..OperationController::of(&self.axi, &self.dma, Self::READERS)
         }
     }
@@ -69,9 +75,9 @@ impl PackEngine {
 ports! {
     /// Ports of [`PackEngine`].
     pub struct PackEnginePorts(p: &PackEngine) {
-        /// To the shell. The DMAs read rows and constants. A column of a panel with a result that is infinite, a NaN,
-        /// saturated or from a NaN counts as one result that is not exact.
-        shell: Group<EnginePorts, EngineSpec> = EngineSpec::of(p.controller(), 1),
+        /// To the shell. The DMAs read constants and rows. A column of a panel with a result that is saturated or from a
+        /// NaN counts as one result that is not exact.
+        shell: Group<EnginePorts, EngineSpec> = EngineSpec::of(p.controller(), p.stage.group),
     }
 }
 
@@ -92,7 +98,7 @@ impl Block for PackEngine {
         m.connect(shell.idle_o, controller.idle_o);
         m.connect(shell.computing_o, 0);
         let strips = m.instance("u_strips", self.walker());
-        let stage = m.instance("u_results", self.stage.clone());
+        let stage = m.instance("u_stage", self.stage.clone());
         self.place(m, io, &of, (&controller, &strips));
         let wrong = [
             (of.decoder.reserved, job_error::RESERVED),
@@ -103,13 +109,12 @@ impl Block for PackEngine {
         let fail = first_error(&[(controller.overflowed_o & of.exact, job_error::OVERFLOW)]);
         Own { fail, done: !strips.busy_o, ..controller.own() }.connect(m, &controller);
         self.turned(m, io, (&of, controller.begin_o), (&stage, &strips));
-        records(m, (&self.axi, shell.abort_i), &shell.read.at(1), &stage);
+        self.constants(m, io, &stage);
         m.connect(stage.clear_i, shell.abort_i);
         m.connect(stage.begin_i, controller.begin_o);
         mode(m, &of, &stage);
-        m.unused(stage.sum_overflow_o);
-        m.connect(controller.overflow_i, stage.overflow_o);
-        m.connect(shell.overflows_o, stage.overflow_o);
+        m.connect(controller.overflow_i, stage.overflows_o.any());
+        m.connect(shell.overflows_o, stage.overflows_o);
     }
 }
 
@@ -137,7 +142,7 @@ impl PackEngine {
         }
         // Constants are read again for each panel.
         let constants = Place { rows: panels, ..constants };
-        for (k, (times, place)) in (0..).zip([(bit().lit(0), x), (yes, constants), (yes, out)]) {
+        for (k, (times, place)) in (0..).zip([(yes, constants), (bit().lit(0), x), (yes, out)]) {
             controller.command(m, k, times, place);
         }
         m.connect(strips.clear_i, abort);
@@ -146,16 +151,19 @@ impl PackEngine {
         m.connect(strips.matrix.stride, of.x_stride);
         connect_all!(m, strips.matrix, of, [rows, columns]);
         m.connect(strips.matrix.half, of.int8);
-        let (read, none) = (io.shell.read_command.at(0), controller.read_command.at(0));
-        m.connect_stream(&read, &strips.command);
+        let (read, none) = (io.shell.read_command.at(ROWS), controller.read_command.at(ROWS));
+        let released = io.shell.released_i.unwrap_or(bit().lit(1));
+        read.data.drive(m, "rows_command", &strips.command.data);
+        m.connect(read.valid, strips.command.valid & released);
+        m.connect(strips.command.ready, read.ready & released);
         m.connect(none.ready, 0);
         for unused in [none.valid, none.address, none.row_bytes, none.rows, none.stride] {
             m.unused(unused);
         }
-        m.connect_stream(&io.shell.read_command.at(1), &controller.read_command.at(1));
+        m.connect_stream(&io.shell.read_command.at(0), &controller.read_command.at(0));
         m.connect_stream(&io.shell.write_command.at(0), &controller.write_command.at(0));
-        m.connect(controller.other_taken_i.at(0), read.fire());
-        m.connect(controller.other_taken_i.at(1), 0);
+        m.connect(controller.other_taken_i.at(0), 0);
+        m.connect(controller.other_taken_i.at(ROWS), read.fire());
         m.connect(controller.other_taken_i.at(2), 0);
     }
 
@@ -165,14 +173,14 @@ impl PackEngine {
         m: &mut Module,
         io: &PackEnginePorts,
         (of, begin): (&PackOperationPorts, Signal),
-        (stage, strips): (&ResultStagePorts, &StripWalkerPorts),
+        (stage, strips): (&PackStagePorts, &StripWalkerPorts),
     ) {
         let (shell, lanes) = (&io.shell, self.lanes());
         let turn = m.instance("u_turn", self.turn());
         m.connect(turn.clear_i, shell.abort_i);
         m.connect(turn.by_rows_i, 1);
         m.connect_stream(&turn.page, &strips.page);
-        let source = shell.read.at(0);
+        let source = shell.read.at(ROWS);
         for unused in [source.bytes, source.row_last, source.last] {
             m.unused(unused);
         }
@@ -181,28 +189,36 @@ impl PackEngine {
         m.for_each("fill", lanes, |m, i| m.connect(turn.fill.values.at(i), numbers.at(i)));
         m.for_each("no_fill", self.turn().banks - lanes, |m, i| m.connect(turn.fill.values.at(i + lanes), 0));
         m.connect_handshake(&stage.number, &turn.output);
-        m.for_each("number", self.stage.rows, |m, i| {
+        m.for_each("number", self.stage.lanes(), |m, i| {
             m.connect(stage.number.values.at(i), turn.output.values.at(i));
         });
         let write = shell.write.at(0);
-        let words = panel_words(m, (&self.axi, shell.abort_i), stage, (of.int8, of.columns, begin));
-        m.connect(words.input.valid, stage.result.valid);
-        m.connect(stage.result.ready, words.input.ready);
+        let ends = PanelEnds { columns: of.columns, begins: shell.abort_i | begin, moves: stage.result.fire() };
+        let integers = (stage.result.values, self.stage.group);
+        let words = panel_words(m, (&self.axi, shell.abort_i), integers, of.int8, &ends);
+        m.connect_handshake(&words.input, &stage.result);
         m.connect_handshake(&write, &words.output);
         m.connect(write.data.data, words.output.data.data);
     }
+
+    /// Constants of columns for the lanes.
+    fn constants(&self, m: &mut Module, io: &PackEnginePorts, stage: &PackStagePorts) {
+        let group = self.stage.group;
+        let records = records(m, (&self.axi, io.shell.abort_i), &io.shell.read.at(0), group);
+        let words = m.split("constants", records.data.data, uint(32).array(3 * group));
+        let to = &stage.constants;
+        m.connect_handshake(to, &records);
+        m.for_each("constants_of", group, |m, g| {
+            for (k, to) in [to.scale, to.bias, to.quantizer].into_iter().enumerate() {
+                m.connect(to.at(g), words.at(g * 3 + k));
+            }
+        });
+    }
 }
 
-/// The mode of the results; it means something while an operation is in hand. There are no sums.
-fn mode(m: &mut Module, of: &PackOperationPorts, stage: &ResultStagePorts) {
-    let (sum, to) = (&stage.sum, &stage.mode);
-    m.connect(sum.valid, 0);
-    m.unused(sum.ready);
-    m.for_each("no_sum", sum.sums.count(), |m, i| m.connect(sum.sums.at(i), 0));
-    m.for_each("no_overflow", sum.overflow.count(), |m, i| m.connect(sum.overflow.at(i), 0));
+/// The mode of the results; it means something while an operation is in hand.
+fn mode(m: &mut Module, of: &PackOperationPorts, stage: &PackStagePorts) {
+    let to = &stage.mode;
     m.connect_pairs([(to.rows, of.rows), (to.columns, of.columns), (to.int8, of.int8)]);
     m.connect_pairs([(to.unsigned, of.out_unsigned), (to.relu, of.relu)]);
-    m.connect(to.from_values, 1);
-    m.connect(to.integers, 1);
-    m.connect(to.per_row, 0);
 }

@@ -22,7 +22,8 @@ parameters! {
 
 impl PartSums {
     fn sums(&self, parts: bool) -> SumBuffer {
-        SumBuffer { rows: self.rows, columns: self.columns, width: self.width, storage: self.storage, parts }
+        let Self { rows, columns, width, storage } = *self;
+        SumBuffer { rows, columns, width, storage, parts, ..SumBuffer::default() }
     }
 }
 

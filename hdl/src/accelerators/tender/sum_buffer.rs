@@ -2,8 +2,8 @@
 
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::lang::{
-    About, Block, FieldArray, FieldOption, In, InArray, InOption, Module, Out, OutStream, Signal, Timing, bit, bundle,
-    cat, index_width, mux, parameters, ports, power_of_two, sint, uint,
+    About, Block, FieldArray, FieldOption, In, InArray, InOption, Module, Out, OutStream, Signal, Timing, bit,
+    bits_for, bundle, cat, index_width, mux, parameters, ports, power_of_two, sint, uint,
 };
 
 parameters! {
@@ -17,6 +17,8 @@ parameters! {
         width: u32 = 41, in 2..=64, tag "w";
         /// Where they are kept.
         storage: RamImplementation = RamImplementation::Inferred, tag "";
+        /// Tiles that have a place.
+        tiles: u32 = 2, in 2..=4, tag "t", named "when set";
         /// A tile may come in parts.
         parts: bool = false, tag "parts";
     }
@@ -73,7 +75,7 @@ impl Block for SumBuffer {
     type Ports = SumBufferPorts;
     const ABOUT: About = About {
         name: "sum_buffer",
-        summary: "two tiles of sums: they come as a wavefront, and leave column by column",
+        summary: "tiles of sums: they come as a wavefront, and leave column by column",
         contract: "A row shows the sums of a tile last column first, in any cycles; a tile is there when the last\n\
             row has shown its first column. Columns leave one a cycle. The tiles of columns_i columns are a panel;\n\
             of the last tile, only the remaining columns leave. A part is treated as a tile, but only the columns\n\
@@ -87,21 +89,22 @@ impl Block for SumBuffer {
         let half = place_ty.lit(self.columns / 2 - 1);
         let end = m.wire("last_place", mux(io.int8_i, half, place_ty.lit(self.columns - 1)));
         let read = m.net("read", bit());
-        let read_address = m.net("read_address", uint(place + 1));
+        let page_ty = uint(index_width(self.tiles.into()));
+        let read_address = m.net("read_address", uint(place + page_ty.width));
         let sums = m.nets("sum", sint(self.width), self.rows);
         let overflow = m.nets("sum_overflow", bit(), self.rows);
         let ends = m.nets("row_ends", bit(), self.rows);
         m.for_each("row", self.rows, |m, r| {
             m.comment("Columns that came of this tile, and its page.");
             let came = m.reg_init("came_q", place_ty, 0);
-            let page = m.reg_init("page_q", bit(), 0);
+            let page = m.reg_init("page_q", page_ty, 0);
             let valid = m.wire("valid", io.result_valid_i.at(r) & !io.clear_i);
             let whole = m.wire("whole", valid & came.q.eq(end));
             let zero = place_ty.lit(0);
             came.next(mux(io.clear_i | whole, zero, mux(valid, came.q.wrapping_add(1), came.q)));
-            page.next((page.q ^ whole) & !io.clear_i);
+            page.next(self.next_page(page.q, whole, io.clear_i));
             m.connect(ends.at(r), whole);
-            let ram = m.instance("u_ram", Ram::words(2 * self.columns, self.width + 1, self.storage));
+            let ram = m.instance("u_ram", Ram::words(self.tiles * self.columns, self.width + 1, self.storage));
             m.connect(ram.write_i, valid);
             m.connect(ram.write_address_i, cat(&[page.q, end ^ came.q]));
             m.connect(ram.data_i, cat(&[io.overflow_i.at(r), io.result_i.at(r).as_uint()]));
@@ -115,19 +118,20 @@ impl Block for SumBuffer {
         let comes = m.wire("comes", ends.at(self.rows - 1));
         let goes = m.net("goes", bit());
         let count = |m: &mut Module, name: &str, up: Signal| {
-            let count = m.reg_init(name, uint(2), 0);
-            let moved = count.q.wrapping_add(up.extend(2)).wrapping_sub(goes.extend(2));
-            count.next(mux(io.clear_i, uint(2).lit(0), moved));
+            let ty = uint(bits_for(self.tiles.into()));
+            let count = m.reg_init(name, ty, 0);
+            let moved = count.q.wrapping_add(up.extend(ty.width)).wrapping_sub(goes.extend(ty.width));
+            count.next(mux(io.clear_i, ty.lit(0), moved));
             count.q
         };
         let whole = count(m, "whole_q", comes);
         let taken = count(m, "taken_q", io.take_i);
-        m.connect(io.room_o, !taken.bit(1));
+        m.connect(io.room_o, taken.lt(self.tiles));
 
         m.comment("Columns that leave.");
         let offered = m.reg_init("offered_q", bit(), 0);
         let column = m.reg_init("column_q", place_ty, 0);
-        let page = m.reg_init("read_page_q", bit(), 0);
+        let page = m.reg_init("read_page_q", page_ty, 0);
         let sent = m.reg_init("sent_q", uint(16), 0);
         m.connect(read, whole.any() & (!offered.q | io.column.ready) & !io.clear_i);
         m.connect(read_address, cat(&[page.q, column.q]));
@@ -151,7 +155,7 @@ impl Block for SumBuffer {
             part.offer(m, io, read, column.q);
         }
         sent.next(step(sent.q, restarts, restart));
-        page.next((page.q ^ goes) & !io.clear_i);
+        page.next(self.next_page(page.q, goes, io.clear_i));
         offered.next((read | (offered.q & !io.column.ready)) & !io.clear_i);
         m.connect(io.column.valid, offered.q);
         m.connect_each("column_sums", io.column.sums, sums);
@@ -171,6 +175,13 @@ struct PartNow {
 }
 
 impl SumBuffer {
+    /// The page after this one, when it `moves`.
+    fn next_page(&self, page: Signal, moves: Signal, clear: Signal) -> Signal {
+        let (ty, next) = (page.ty(), page.wrapping_add(moves.extend(page.width())));
+        let wraps = moves & page.eq(self.tiles - 1) | clear;
+        if self.tiles.is_power_of_two() { next & (!clear).repeat(ty.width) } else { mux(wraps, ty.lit(0), next) }
+    }
+
     fn parts(
         &self,
         m: &mut Module,
@@ -178,15 +189,14 @@ impl SumBuffer {
         (goes, page): (Signal, Signal),
         (doubles, ends): (Signal, Signal),
     ) -> PartNow {
-        let taken = m.reg_init("take_page_q", bit(), 0);
-        taken.next((taken.q ^ io.take_i) & !io.clear_i);
+        let taken = m.reg_init("take_page_q", page.ty(), 0);
+        taken.next(self.next_page(taken.q, io.take_i, io.clear_i));
         let mut kept = |name: &str, said: Signal| {
-            let pages = [0, 1].map(|k: u32| {
-                let kept = m.reg(&format!("{name}_{k}_q"), bit());
-                kept.next_when(io.take_i & taken.q.eq(k), said);
-                kept.q
+            let kept = m.regs(name, bit(), self.tiles);
+            m.for_each(name, self.tiles, |m, k| {
+                kept.next_when(m, k, io.take_i & taken.q.eq(k.value(taken.q.width())), said);
             });
-            m.wire(&format!("{name}_now"), mux(page, pages[1], pages[0]))
+            m.wire(&format!("{name}_now"), kept.q.at(page))
         };
         let (doubles, ends) = (kept("doubles", doubles), kept("ends", ends));
         let begins = m.reg_init("begins_q", bit(), 1);

@@ -12,6 +12,7 @@ use super::sum_buffer::SumBuffer;
 use super::tender_lane::TenderLane;
 use super::tender_operations::MatmulOperation;
 use super::turn_buffer::TurnBuffer;
+use super::weight_buffer::WeightBuffer;
 use crate::accelerators::engine::{EnginePorts, EngineSpec};
 use crate::blocks::common::RamImplementation;
 use crate::blocks::common::bus::{AxiSpec, DmaSpec};
@@ -19,8 +20,13 @@ use crate::blocks::common::shell::OperationController;
 use crate::blocks::tender::MultiScaleArrayOf;
 use crate::lang::{Group, Out, PortBuilder, Ports, bit, parameters, ports};
 
-/// Operands that are read: A or rows, B, indices, constants.
-pub(super) const READERS: u32 = 4;
+/// Operands: A or rows, B, indices, constants, results.
+const OPERANDS: u32 = 5;
+
+/// DMAs that read: A or rows, B, constants, indices, the second half of B. Constants come beside B on a second port.
+pub(super) const READS_CONSTANTS: u32 = 2;
+pub(super) const READS_INDICES: u32 = 3;
+const READERS: u32 = 4;
 
 /// Bytes of the constants of a column.
 pub(super) const RECORD: u32 = 16;
@@ -43,6 +49,10 @@ parameters! {
         steps: u32 = 2048, in 2..=65536, tag "s";
         /// Columns of a strip of rows that the turn buffer holds, twice.
         strip: u32 = 64, in 32..=65504, note "a multiple of 32", tag "p";
+        /// Tiles of sums that the output buffer holds.
+        sum_tiles: u32 = 2, in 2..=4, tag "t", named "when set";
+        /// DMAs that read B: with two, each reads half of the channels of a panel.
+        weight_readers: u32 = 1, in 1..=2, tag "n", named "when set";
         /// Also explicit requantization.
         explicit: bool = false, tag "explicit";
         /// Operations overlap: packings have an engine of their own, and a product waits for what it depends on.
@@ -63,7 +73,7 @@ parameters! {
         rules.demand(p.lane.width == width, "lane.width", p.lane.width, format!("array's results: {width}"));
         rules.part("array", &p.array);
         rules.part("depth", &p.panels(p.array.rows));
-        rules.part("depth", &p.panels(p.array.columns));
+        rules.part("depth", &p.weights());
         rules.part("strip", &p.turn());
         let longest = [
             u64::from(p.depth) * u64::from(p.word(p.array.rows.max(p.array.columns)) / 8),
@@ -90,6 +100,16 @@ impl<P: EnginePe> TenderEngineOf<P> {
         PanelBuffer { axi: self.axi.clone(), word_width: self.word(lines), depth: self.depth, storage: self.storage }
     }
 
+    pub(super) fn weights(&self) -> WeightBuffer {
+        WeightBuffer { panels: self.panels(self.array.columns), readers: self.weight_readers }
+    }
+
+    /// DMAs that read.
+    #[must_use]
+    pub fn readers(&self) -> u32 {
+        READERS + self.weight_readers - 1
+    }
+
     fn indices(&self) -> PanelBuffer {
         PanelBuffer { axi: self.axi.clone(), word_width: ENTRY, depth: self.steps, storage: self.storage }
     }
@@ -100,6 +120,7 @@ impl<P: EnginePe> TenderEngineOf<P> {
             lanes: self.lanes(),
             columns: self.strip,
             storage: self.storage,
+            ..TurnBuffer::default()
         }
     }
 
@@ -115,8 +136,15 @@ impl<P: EnginePe> TenderEngineOf<P> {
 
     /// B is read for each panel of A. A comes late: the rest of the first tile is there by then.
     fn controller(&self) -> OperationController {
-        let of = OperationController::of(&self.axi, &self.dma, READERS);
-        OperationController { times: 65535, prepares: true, waits: self.overlaps, late: self.overlaps.into(), ..of }
+        let of = OperationController::of(&self.axi, &self.dma, self.readers());
+        OperationController {
+            operands: OPERANDS,
+            times: 65535,
+            prepares: true,
+            waits: self.overlaps,
+            late: self.overlaps.into(),
+            ..of
+        }
     }
 
     fn walker(&self) -> StripWalker {
@@ -129,6 +157,7 @@ impl<P: EnginePe> TenderEngineOf<P> {
             columns: self.array.columns,
             width: self.array.result_width(),
             storage: self.storage,
+            tiles: self.sum_tiles,
             parts: self.explicit,
         }
     }
@@ -151,7 +180,7 @@ impl<P: EnginePe> TenderEngineOf<P> {
 ports! {
     /// Ports of [`TenderEngineOf`].
     pub struct TenderEnginePorts(p: &EngineSpec) {
-        /// To the shell. The DMAs read A or rows, B, indices, constants. It computes when the array takes a step with
+        /// To the shell. The DMAs read A or rows, B, constants, indices, the second half of B. It computes when the array takes a step with
         /// products. A column of a panel with a result that is infinite, a NaN, saturated or from a NaN counts as one
         /// result that is not exact.
         shell: Group<EnginePorts, EngineSpec> = p.clone(),

@@ -2,7 +2,7 @@
 
 use super::engine_pe::EnginePe;
 use super::strip_walker::StripWalkerPorts;
-use super::tender_engine::{MATMUL, READERS, RECORD, TenderEngineOf, TenderEnginePorts};
+use super::tender_engine::{MATMUL, RECORD, TenderEngineOf, TenderEnginePorts};
 use super::tender_operations::{MatmulOperationPorts, PackOperation};
 use crate::accelerators::sizes::{fit, groups};
 use crate::blocks::common::shell::job_controller::job_error;
@@ -99,11 +99,30 @@ impl<P: EnginePe> TenderEngineOf<P> {
         // B is read again for each panel of A, and so are constants of columns.
         let b_times = mux(product, row_tiles, none);
         let constants = Place { rows: mux(of.per_row, one, row_tiles), ..constants };
-        let commands = [(product, a), (b_times, b), (product, table), (yes, constants), (integers, out)];
+        let [b, rest] = self.halves(m, of.channels.extend(16), b);
+        let mut commands = vec![(product, a), (b_times, b), (yes, constants), (product, table)];
+        if self.weight_readers > 1 {
+            commands.push((b_times & rest.row_bytes.any().repeat(16), rest));
+        }
+        commands.push((integers, out));
         for (k, (times, place)) in (0..).zip(commands) {
             controller.command(m, k, times, place);
         }
         self.strips(m, io, fields, controller, strips);
+    }
+
+    /// Panels of B for each of the DMAs that read them.
+    fn halves(&self, m: &mut Module, channels: Signal, b: Place) -> [Place; 2] {
+        if self.weight_readers == 1 {
+            return [b, b];
+        }
+        let (width, word) = (self.dma.row_width, (self.word(self.array.columns) / 8).trailing_zeros());
+        let first = self.weights().first_half(m, channels);
+        let bytes = |channels: Signal| fit(channels.shl(word), width);
+        let begin = m.wire("first_bytes", bytes(first));
+        let rest = m.wire("rest_bytes", bytes(channels.wrapping_sub(first)));
+        let address = b.address.wrapping_add(begin.extend(64));
+        [Place { row_bytes: begin, ..b }, Place { row_bytes: rest, address: m.wire("rest_address", address), ..b }]
     }
 
     /// The DMA that reads A, and the DMA that writes, take strips in some operations. Then the controller has no
@@ -126,7 +145,7 @@ impl<P: EnginePe> TenderEngineOf<P> {
         m.connect(strips.matrix.half, of.int8);
 
         let (read, write) = (&io.shell.read_command, io.shell.write_command.at(0));
-        for k in 1..READERS {
+        for k in 1..self.readers() {
             m.connect_stream(&read.at(k), &controller.read_command.at(k));
             m.connect(controller.other_taken_i.at(k), 0);
         }
@@ -135,7 +154,7 @@ impl<P: EnginePe> TenderEngineOf<P> {
         let own = &strips.command;
         for (k, here, to, from) in [
             (0, reads, read.at(0), controller.read_command.at(0)),
-            (READERS, writes, write.clone(), controller.write_command.at(0)),
+            (self.readers(), writes, write.clone(), controller.write_command.at(0)),
         ] {
             for (to, from, own) in [
                 (to.valid, from.valid, own.valid),

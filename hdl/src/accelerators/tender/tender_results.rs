@@ -3,14 +3,28 @@
 use super::engine_pe::EnginePe;
 use super::result_stage::ResultStagePorts;
 use super::strip_walker::StripWalkerPorts;
-use super::tender_engine::{RECORD, TenderEngineOf, TenderEnginePorts};
+use super::tender_engine::{READS_CONSTANTS, RECORD, TenderEngineOf, TenderEnginePorts};
 use super::tender_places::Fields;
 use crate::accelerators::rows::rows_to_words;
 use crate::blocks::common::bus::{AxiSpec, RowBeat};
 use crate::blocks::common::stream::{StreamFifo, StreamWidthConverter, StreamWidthConverterPorts, Word};
-use crate::lang::{Module, Signal, Stream, mux, uint};
+use crate::lang::{Array, Module, Signal, Stream, bit, mux, uint};
+
+/// Bits of a record that mean something: scale, bias, quantizer.
+const CONSTANTS: u32 = 96;
 
 impl<P: EnginePe> TenderEngineOf<P> {
+    /// Constants of columns, or of rows, for the lanes.
+    pub(super) fn constants(&self, m: &mut Module, io: &TenderEnginePorts, stage: &ResultStagePorts) {
+        let records = records(m, (&self.axi, io.shell.abort_i), &io.shell.read.at(READS_CONSTANTS), 1);
+        let record = m.wire("constants", records.data.data);
+        let to = &stage.constants;
+        m.connect_handshake(to, &records);
+        for (k, to) in (0..).zip([to.scale, to.bias, to.quantizer]) {
+            m.connect(to, record.slice(32 * k..32 * (k + 1)));
+        }
+    }
+
     /// Rows to be packed go through the turn buffer to the lanes, fp16 results through it to memory.
     pub(super) fn turned(
         &self,
@@ -51,7 +65,11 @@ impl<P: EnginePe> TenderEngineOf<P> {
         m.for_each("number", rows, |m, i| m.connect(stage.number.values.at(i), turn.output.values.at(i)));
 
         m.comment("Words of panels, or rows, on their way to memory.");
-        let words = panel_words(m, (&self.axi, io.shell.abort_i), stage, (fields.of.int8, fields.of.columns, begin));
+        let low = m.nets("low_byte", uint(8), rows);
+        m.for_each("low", rows, |m, i| m.connect(low.at(i), results.at(i).slice(0..8)));
+        let ends =
+            PanelEnds { columns: fields.of.columns, begins: io.shell.abort_i | begin, moves: stage.result.fire() };
+        let words = panel_words(m, (&self.axi, io.shell.abort_i), (low, 1), fields.of.int8, &ends);
         m.connect(words.input.valid, stage.result.valid & integers);
         let write: Stream<Word> = io.shell.write.at(0);
         let row = m.nets("row", uint(16), lanes);
@@ -64,66 +82,80 @@ impl<P: EnginePe> TenderEngineOf<P> {
     }
 }
 
-/// Words of panels from columns of integers: what comes in waits for `input.valid`, which the caller connects.
+/// Where panels of results end.
+pub(super) struct PanelEnds {
+    /// Columns of a panel; steady.
+    pub columns: Signal,
+    /// An operation begins.
+    pub begins: Signal,
+    /// The next columns leave.
+    pub moves: Signal,
+}
+
+/// Words of panels from `group` columns of integers a beat: what comes in waits for `input.valid`, which the caller
+/// connects.
 pub(super) fn panel_words(
     m: &mut Module,
     (axi, abort): (&AxiSpec, Signal),
-    stage: &ResultStagePorts,
-    (int8, columns, begin): (Signal, Signal, Signal),
+    (integers, group): (Array, u32),
+    int8: Signal,
+    panel: &PanelEnds,
 ) -> StreamWidthConverterPorts {
-    let results = stage.result.values;
-    let rows = results.count();
-    let width = 4 * rows;
-    let block = StreamWidthConverter { input_width: width, output_width: axi.data_width, granule: 8 };
+    let (all, rows) = (integers.count(), integers.count() / group);
+    let block = StreamWidthConverter { input_width: 4 * all, output_width: axi.data_width, granule: 8 };
     let words = m.instance("u_words", block);
     m.connect(words.clear_i, abort);
-    let nibble = m.nets("low_nibble", uint(4), rows);
-    let byte = m.nets("low_byte", uint(8), rows / 2);
-    m.for_each("nibble", rows, |m, i| m.connect(nibble.at(i), results.at(i).slice(0..4)));
-    m.for_each("byte", rows / 2, |m, i| m.connect(byte.at(i), results.at(i).slice(0..8)));
+    let nibble = m.nets("word_nibble", uint(4), all);
+    m.for_each("nibble", all, |m, i| m.connect(nibble.at(i), integers.at(i).slice(0..4)));
+    let byte = m.nets("word_byte", uint(8), all / 2);
+    m.for_each("byte_column", group, |m, g| {
+        m.for_each("byte", rows / 2, |m, i| m.connect(byte.at(g * (rows / 2) + i), integers.at(g * rows + i)));
+    });
     m.connect(words.input.data.data, mux(int8, byte.packed(), nibble.packed()));
-    m.connect(words.input.strobe, uint(1).lit(1).repeat(width / 8));
-    let ends = panel_ends(m, columns, abort | begin, stage.result.fire());
+    let column = m.reg_init("panel_column_q", uint(16), 0);
+    let next = m.wire("panel_next", column.q.extend(17).wrapping_add(group));
+    let columns = panel.columns.extend(17);
+    let ends = m.wire("panel_ends", next.ge(columns));
+    let zero = uint(16).lit(0);
+    let moved = mux(panel.moves, mux(ends, zero, next.slice(0..16)), column.q);
+    column.next(mux(panel.begins, zero, moved));
+    let strobe = m.nets("word_strobe", uint(rows / 2), group);
+    m.for_each("strobe", group, |m, g| {
+        let here = column.q.extend(17).wrapping_add(g.value(17)).lt(columns);
+        m.connect(strobe.at(g), if group == 1 { bit().lit(1) } else { here }.repeat(rows / 2));
+    });
+    m.connect(words.input.strobe, strobe.packed());
     m.connect(words.input.last, ends);
     m.unused(words.output.strobe);
     m.unused(words.output.last);
     words
 }
 
-/// Records of constants on their way to the lanes.
+/// Records of constants on their way to the lanes, `group` at a time.
 pub(super) fn records(
     m: &mut Module,
     (axi, abort): (&AxiSpec, Signal),
     rows: &Stream<RowBeat>,
-    stage: &ResultStagePorts,
-) {
+    group: u32,
+) -> Stream<Word> {
     m.comment("Constants.");
-    let block = StreamWidthConverter { input_width: axi.data_width, output_width: 8 * RECORD, granule: 8 };
+    let record = 8 * RECORD;
+    let block = StreamWidthConverter { input_width: axi.data_width, output_width: record * group, granule: 8 };
     let records = m.instance("u_records", block);
     m.connect(records.clear_i, abort);
     rows_to_words(m, "record", rows, &records);
     m.unused(records.output.strobe);
     m.unused(records.output.last);
-    let kept = StreamFifo::registers(96, 4);
+    let kept = StreamFifo::registers(CONSTANTS * group, 4);
     let fifo = m.instance("u_record_fifo", kept);
     m.connect(fifo.clear_i, abort);
     m.connect_handshake(&fifo.input, &records.output);
-    m.connect(fifo.input.data.data, records.output.data.data.slice(0..96));
+    let used = m.nets("record", uint(CONSTANTS), group);
+    m.for_each("record", group, |m, g| {
+        m.connect(used.at(g), records.output.data.data.slice_at(g * record, CONSTANTS));
+    });
+    m.connect(fifo.input.data.data, used.packed());
     m.unused(fifo.level_o);
     m.unused(fifo.almost_full_o);
-    let record = m.wire("record", fifo.output.data.data);
-    m.connect_handshake(&stage.constants, &fifo.output);
-    m.connect(stage.constants.scale, record.slice(0..32));
-    m.connect(stage.constants.bias, record.slice(32..64));
-    m.connect(stage.constants.quantizer, record.slice(64..96));
-}
-
-/// The result that leaves is the last one of its panel.
-fn panel_ends(m: &mut Module, columns: Signal, begins: Signal, moves: Signal) -> Signal {
-    let zero = uint(16).lit(0);
-    let column = m.reg_init("panel_column_q", uint(16), 0);
-    let last = m.wire("panel_ends", column.q.wrapping_add(1).eq(columns));
-    let next = mux(last, zero, column.q.wrapping_add(1));
-    column.next(mux(begins, zero, mux(moves, next, column.q)));
-    last
+    fifo.output
 }

@@ -2,7 +2,8 @@
 
 use super::engine_pe::EnginePe;
 use super::pack_engine::PackEngine;
-use super::tender_engine::{MATMUL, READERS, TenderEngineOf};
+use super::pack_stage::PackStage;
+use super::tender_engine::{MATMUL, TenderEngineOf};
 use super::tender_lane::TenderLane;
 use super::tender_operations::PackOperation;
 use super::tender_registers::{TenderCaps, TenderFields};
@@ -10,10 +11,11 @@ use crate::accelerators::engine::Engine;
 use crate::accelerators::top::{Accelerator, Top, TopParameters, TopPorts};
 use crate::accelerators::vector::{VectorEngine, VectorParameters};
 use crate::blocks::common::RamImplementation;
+use crate::blocks::common::bus::DmaSpec;
 use crate::blocks::common::shell::JobShell;
 use crate::blocks::tender::MultiScaleArrayOf;
 use crate::lang::operation::{Opcode, OperationBlock};
-use crate::lang::{About, Block, CatalogBlock, Module, bits_for, parameters};
+use crate::lang::{About, Block, CatalogBlock, Module, bits_for, parameters, power_of_two};
 
 parameters! {
     /// Elaboration parameters.
@@ -28,6 +30,14 @@ parameters! {
         steps: u32 = 2048, in 2..=65536, tag "s";
         /// Columns of a strip of rows that the turn buffer holds, twice.
         strip: u32 = 64, in 32..=65504, note "a multiple of 32", tag "p";
+        /// Tiles of sums that the output buffer holds: with more, short tiles wait less for the ones before to leave.
+        sum_tiles: u32 = 2, in 2..=4, tag "t", named "when set";
+        /// DMAs that read B: with two, on two ports, each reads half of the channels of a panel, and the first panel of a
+        /// product is there in half the time.
+        weight_readers: u32 = 1, in 1..=2, tag "n", named "when set";
+        /// Columns that a packing takes in a cycle, where operations overlap; with a bus of 16 times as many bytes their
+        /// constants come as fast.
+        pack_columns: u32 = 1, in power_of_two(1..=32), tag "k", named "when set";
         /// Also explicit requantization, to compare with: each group of channels is a part of its tile, whose sums
         /// leave.
         explicit: bool = false, tag "explicit";
@@ -42,7 +52,9 @@ parameters! {
         rules.same(&p.shell());
         rules.part("depth", &p.engine());
         if p.bus.overlaps {
-            rules.part("strip", &p.packer());
+            rules.part("pack_columns", &p.packer());
+        } else {
+            rules.demand(p.pack_columns == 1, "pack_columns", p.pack_columns, "1, or overlaps");
         }
         rules.part("max_beats", &p.vector());
     };
@@ -59,6 +71,8 @@ impl<P: EnginePe> TenderTopOf<P> {
             depth: self.depth,
             steps: self.steps,
             strip: self.strip,
+            sum_tiles: self.sum_tiles,
+            weight_readers: self.weight_readers,
             explicit: self.explicit,
             overlaps: self.bus.overlaps,
             lane: self.result.clone(),
@@ -72,7 +86,7 @@ impl<P: EnginePe> TenderTopOf<P> {
         PackEngine {
             axi: self.bus.axi.clone(),
             dma: self.bus.dma.clone(),
-            stage: self.engine().results(),
+            stage: PackStage { rows: self.array.rows, group: self.pack_columns, lane: self.result.clone() },
             strip: self.strip,
             storage: self.storage,
         }
@@ -95,8 +109,8 @@ impl<P: EnginePe> Accelerator for TenderTopOf<P> {
     /// Of the vector unit, of the engine for packings, and of the array.
     fn readers(&self) -> Vec<u32> {
         match self.bus.overlaps {
-            true => vec![VectorEngine::READERS, PackEngine::READERS, READERS],
-            false => vec![VectorEngine::READERS, READERS],
+            true => vec![VectorEngine::READERS, PackEngine::READERS, self.engine().readers()],
+            false => vec![VectorEngine::READERS, self.engine().readers()],
         }
     }
 
@@ -150,7 +164,7 @@ impl<P: EnginePe> Block for TenderTopOf<P> {
             .collect();
         let chosen = top.engines(m, &engines);
         let own = &top.registers.own;
-        let most = if self.bus.overlaps { engines.len() as u32 } else { 1 };
+        let most = if self.bus.overlaps { engines.len() as u32 - 1 + self.pack_columns } else { 1 };
         let inexact = top.overflows(&chosen, &engines);
         // The sum of all engines never needs all of its bits.
         let inexact = inexact.truncate(inexact.width().min(bits_for(most.into())));
@@ -172,11 +186,14 @@ impl<P: EnginePe> CatalogBlock for TenderTopOf<P> {
             ..Self::default()
         };
         let ports = TopParameters { ports: 3, ..TopParameters::new(128, 40, 16) };
+        let dma = DmaSpec { burst_beats: 8, check_bits: 4, ..DmaSpec::default() };
+        let fast = TopParameters { ports: 2, overlaps: true, dma, ..TopParameters::new(128, 40, 8) };
         vec![
             set(TopParameters::new(32, 32, 4), (2, 4), (33, 70)),
             Self { explicit: true, ..set(TopParameters::new(64, 36, 8), (8, 4), (64, 100)) },
             set(ports, (8, 16), (64, 100)),
             set(TopParameters { ports: 2, overlaps: true, ..TopParameters::new(64, 40, 8) }, (4, 4), (40, 70)),
+            Self { pack_columns: 4, sum_tiles: 3, weight_readers: 2, ..set(fast, (2, 8), (40, 70)) },
         ]
     }
 }

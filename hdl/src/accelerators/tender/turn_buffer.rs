@@ -1,7 +1,7 @@
 //! Two pages of numbers that are filled by rows and used by columns, or the other way round.
 //!
-//! Element (r, c) lies in bank (r + c) modulo the number of banks, at address c: neither the elements of a column nor
-//! neighbours in a row meet in a bank.
+//! Element (r, c) lies in bank (r * group + c) modulo the number of banks, at address c: neither the elements of `group`
+//! columns nor neighbours in a row meet in a bank.
 
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::lang::{
@@ -12,19 +12,24 @@ use crate::lang::{
 parameters! {
     /// Elaboration parameters.
     pub struct TurnBuffer {
-        /// Banks: rows of a page at most.
-        banks: u32 = 16, in power_of_two(2..=256), tag "b";
+        /// Banks: rows of a page at most, times group.
+        banks: u32 = 16, in power_of_two(2..=1024), tag "b";
         /// Elements of a beat of a row, a power of two.
         lanes: u32 = 8, in power_of_two(2..=256), note "at most banks", tag "l";
         /// Columns of a page at most.
-        columns: u32 = 64, in 2..=65536, note "a multiple of lanes", tag "c";
+        columns: u32 = 64, in 2..=65536, note "a multiple of lanes and of group", tag "c";
+        /// Columns that are filled or used in a cycle, a power of two.
+        group: u32 = 1, in power_of_two(1..=32), note "at most banks", tag "g", named "when set";
         /// Where they are kept.
         storage: RamImplementation = RamImplementation::Inferred, tag "";
     }
     rules = |p, rules| {
         rules.demand(p.lanes <= p.banks, "lanes", p.lanes, format!("at most banks = {}", p.banks));
-        let whole = p.columns.is_multiple_of(p.lanes.max(1));
-        rules.demand(whole, "columns", p.columns, format!("a multiple of lanes = {}", p.lanes));
+        rules.demand(p.group <= p.banks, "group", p.group, format!("at most banks = {}", p.banks));
+        for (name, of) in [("lanes", p.lanes), ("group", p.group)] {
+            let whole = p.columns.is_multiple_of(of.max(1));
+            rules.demand(whole, "columns", p.columns, format!("a multiple of {name} = {of}"));
+        }
     };
 }
 
@@ -49,7 +54,7 @@ bundle! {
 }
 
 bundle! {
-    /// Elements of a row, `lanes` of them at most, or of a column.
+    /// Elements of a row, `lanes` of them at most, or of `group` columns, all columns of a row after each other.
     pub struct Elements(p: TurnBuffer) {
         /// fp16 numbers, the first ones.
         values: FieldArray = uint(16).array(p.banks),
@@ -65,10 +70,10 @@ ports! {
         by_rows_i: In = bit(),
         /// Size of the next page.
         page: InStream<Page> = p.clone(),
-        /// Its elements: row by row, `lanes` a beat, or column by column.
+        /// Its elements: row by row, `lanes` a beat, or `group` columns a beat.
         fill: InStream<Elements> = p.clone(),
-        /// The same elements: column by column, or row by row, `lanes` a beat; elements after the end of a row mean
-        /// nothing.
+        /// The same elements: `group` columns a beat, or row by row, `lanes` a beat; elements after the end of a row
+        /// mean nothing.
         output: OutStream<Elements> = p.clone(),
     }
 }
@@ -128,8 +133,8 @@ impl Block for TurnBuffer {
         full.next(mux(io.clear_i, uint(2).lit(0), full.q.wrapping_add(comes.extend(2)).wrapping_sub(goes.extend(2))));
 
         m.comment("Elements turn by the offset of their bank.");
-        let fill_turn = m.wire("fill_turn", filling.turn(row_ty));
-        let use_turn = m.wire("use_turn", using.turn(row_ty));
+        let fill_turn = m.wire("fill_turn", filling.turn(row_ty, self.group));
+        let use_turn = m.wire("use_turn", using.turn(row_ty, self.group));
         let turned = self.turn(m, "fill", io.fill.values.packed(), fill_turn, true);
         let values = m.split("turned", turned, uint(16).array(self.banks));
         let banks: Array = m.nets("bank", uint(16), self.banks);
@@ -138,7 +143,9 @@ impl Block for TurnBuffer {
             let ram = m.instance("u_ram", Ram::words(2 * self.columns_rounded(), 16, self.storage));
             let at = |m: &mut Module, name: &str, walk: &Walk, turn: Signal, rows: Signal| {
                 let ahead = m.wire(&format!("{name}_ahead"), b.value(row_ty.width).wrapping_sub(turn));
-                let address = walk.column.wrapping_add(fit(ahead & rows.repeat(row_ty.width), column_ty.width));
+                let rows = rows.repeat(row_ty.width);
+                let along = ahead & if self.group == 1 { rows } else { rows | row_ty.lit(self.group - 1) };
+                let address = walk.column.wrapping_add(fit(along, column_ty.width));
                 (m.wire(&format!("{name}_address"), address), ahead)
             };
             let (write_address, ahead) = at(m, "write", &filling, fill_turn, io.by_rows_i);
@@ -170,7 +177,7 @@ impl TurnBuffer {
         self.columns.next_power_of_two()
     }
 
-    /// Counts through a page: by rows, `lanes` elements at a time, or by columns.
+    /// Counts through a page: by rows, `lanes` elements at a time, or by columns, `group` at a time.
     fn walk(
         &self,
         m: &mut Module,
@@ -183,7 +190,7 @@ impl TurnBuffer {
         let row = m.reg_init(&format!("{name}_row_q"), row_ty, 0);
         let column = m.reg_init(&format!("{name}_column_q"), column_ty, 0);
         let width = page.columns.width() + 1;
-        let step = mux(by_rows, uint(width).lit(self.lanes), uint(width).lit(1));
+        let step = mux(by_rows, uint(width).lit(self.lanes), uint(width).lit(self.group));
         let next = m.wire(&format!("{name}_next"), column.q.extend(width).wrapping_add(step));
         let row_ends = m.wire(&format!("{name}_row_ends"), next.ge(page.columns.extend(width)));
         let rows = page.rows.width();
@@ -218,7 +225,7 @@ fn fit(number: Signal, width: u32) -> Signal {
 
 impl Walk {
     /// Banks that the first element is ahead.
-    fn turn(&self, ty: Type) -> Signal {
-        self.row.wrapping_add(fit(self.column, ty.width))
+    fn turn(&self, ty: Type, group: u32) -> Signal {
+        fit(self.row.shl(group.trailing_zeros()), ty.width).wrapping_add(fit(self.column, ty.width))
     }
 }

@@ -80,7 +80,7 @@ fn check_pack(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<V
     let (panels, word) = (rows.div_ceil(lines as u64), Panels::word_bytes(integer, lines) as u64);
     let operands = [
         Extent::rows(p::X_ADDRESS, p::X_STRIDE, rows, 2 * columns),
-        Extent::row(p::CONSTANTS_ADDRESS, Constants::BYTES * columns),
+        Extent::row(p::CONSTANTS_ADDRESS, Constants::BYTES * columns).early(),
         Extent::rows(p::OUT_ADDRESS, p::OUT_STRIDE, panels, columns * word).written(),
     ];
     descriptor.check_operands(window, &operands)?;

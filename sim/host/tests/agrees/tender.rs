@@ -41,6 +41,8 @@ impl Checks {
             depth: CAPS.depth,
             steps: CAPS.steps,
             explicit,
+            weight_readers: 1,
+            pack_columns: 1,
             vector: VECTOR_SHAPE,
         };
         Self(TenderTop::new(shape).unwrap())

@@ -26,6 +26,8 @@ pub fn golden_of<P: EnginePeBench>(block: &TenderTopOf<P>) -> anyhow::Result<Gol
         depth: block.depth,
         steps: block.steps,
         explicit: block.explicit,
+        weight_readers: block.weight_readers,
+        pack_columns: block.pack_columns,
         vector: shape_of(&block.vector(), &block.bus.axi),
     };
     let fresh = pe.fresh().map_err(anyhow::Error::msg)?;

@@ -19,12 +19,14 @@ pub fn timing<P: EnginePe>(block: &TenderTopOf<P>, latency: u32) -> Timing {
         array: Array {
             rows: array.rows.into(),
             columns: array.columns.into(),
+            sum_tiles: block.sum_tiles.into(),
             single_drain: array.pe.drain() == Drain::Single,
             ranks: array.pe.ranks().into(),
         },
         explicit: block.explicit,
         result: block.result.latency().into(),
         strip: block.strip.into(),
+        pack_columns: block.pack_columns.into(),
         unit: unit(&block.vector().unit()),
     }
 }

@@ -3,8 +3,7 @@
 use super::super::engine_pe::EnginePe;
 use super::super::result_stage::ResultStagePorts;
 use super::super::tender_places::Fields;
-use super::super::tender_results::records;
-use super::{TenderEngineOf, TenderEnginePorts};
+use super::{READERS, READS_INDICES, TenderEngineOf, TenderEnginePorts};
 use crate::blocks::common::shell::OperationControllerPorts;
 use crate::lang::{About, Block, Bundle, Module, Signal, bits_for, connect_all, mux, uint};
 
@@ -30,7 +29,7 @@ impl<P: EnginePe> Block for TenderEngineOf<P> {
         let (index_error, a_ready) = self.product(m, io, &fields, &controller, &stage);
         self.check(m, &fields, &controller, (index_error, &strips));
         self.turned(m, io, &fields, controller.begin_o, &stage, (&strips, a_ready));
-        records(m, (&self.axi, shell.abort_i), &shell.read.at(3), &stage);
+        self.constants(m, io, &stage);
         m.connect(stage.clear_i, shell.abort_i);
         m.connect(stage.begin_i, controller.begin_o);
         mode(m, &fields, &stage);
@@ -53,15 +52,18 @@ impl<P: EnginePe> TenderEngineOf<P> {
         let (abort, product, int8) = (io.shell.abort_i, fields.product, fields.of.int8);
         m.comment("Scratchpad and index buffer.");
         let a = m.instance("u_scratchpad_a", self.panels(self.array.rows));
-        let b = m.instance("u_scratchpad_b", self.panels(self.array.columns));
+        let b = m.instance("u_scratchpad_b", self.weights());
         let index = m.instance("u_index", self.indices());
         let source = io.shell.read.at(0);
         m.connect(a.input.valid, source.valid & product);
         a.input.data.drive(m, "a_input", &source.data);
-        m.connect_stream(&b.input, &io.shell.read.at(1));
-        m.connect_stream(&index.input, &io.shell.read.at(2));
-        for buffer in [&a, &b, &index] {
-            m.connect(buffer.clear_i, abort);
+        for (half, reader) in (0..).zip([1, READERS]).take(self.weight_readers as usize) {
+            m.connect_stream(&b.input.at(half), &io.shell.read.at(reader));
+        }
+        m.connect(b.channels_i, fields.of.channels.extend(16));
+        m.connect_stream(&index.input, &io.shell.read.at(READS_INDICES));
+        for clear in [a.clear_i, b.clear_i, index.clear_i] {
+            m.connect(clear, abort);
         }
 
         m.comment("Steps.");

@@ -86,7 +86,15 @@ impl CatalogBlock for AxiWriteDma {
     fn proofs() -> Vec<Proof<Self>> {
         let axi = AxiSpec { address_width: 13, data_width: 32, id_width: 1 };
         let (row_width, rows_width, stride_width) = (4, 2, 7);
-        let dma = DmaSpec { burst_beats: 2, outstanding: 2, commands: 2, row_width, rows_width, stride_width };
+        let dma = DmaSpec {
+            burst_beats: 2,
+            outstanding: 2,
+            commands: 2,
+            row_width,
+            rows_width,
+            stride_width,
+            ..DmaSpec::default()
+        };
         let block = Self { axi, dma, buffer_beats: 2, storage: RamImplementation::Inferred };
         vec![Proof { block, depth: 8, cover_depth: 20, induction: true }]
     }

@@ -39,6 +39,8 @@ parameters! {
         rows_width: u32 = 16, in 1..=32, tag "rn", named "when set";
         /// Bits of stride.
         stride_width: u32 = 32, in 7..=64, tag "rs", named "when set";
+        /// Bits of rows that the check of a command multiplies in a cycle.
+        check_bits: u32 = 1, in power_of_two(1..=32), tag "rc", named "when set";
     }
 }
 

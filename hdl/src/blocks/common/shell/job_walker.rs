@@ -34,6 +34,7 @@ impl JobWalker {
             row_width: bits_for(self.descriptor_bytes.into()),
             rows_width: 1,
             stride_width: 7,
+            ..DmaSpec::default()
         }
     }
 

@@ -4,7 +4,7 @@ use super::job_error;
 use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::lang::{
     About, Block, CatalogBlock, Field, In, InStream, Module, OutStream, Proof, Signal, Timing, bit, bits_for, bundle,
-    cat, mux, parameters, ports, select, uint,
+    cat, mux, parameters, ports, power_of_two, select, uint,
 };
 
 /// Bits of an aligned address or stride that are 0.
@@ -21,6 +21,8 @@ parameters! {
         rows_width: u32 = 16, in 1..=32, tag "n";
         /// Bits of stride.
         stride_width: u32 = 32, in 7..=64, tag "s";
+        /// Bits of rows that are multiplied in a cycle.
+        check_bits: u32 = 1, in power_of_two(1..=32), tag "c", named "when set";
     }
 }
 
@@ -71,13 +73,19 @@ impl OperandCheck {
             row_width: dma.row_width,
             rows_width: dma.rows_width,
             stride_width: dma.stride_width,
+            check_bits: dma.check_bits,
         }
     }
 
     /// Cycles from an operand to its verdict.
     #[must_use]
     pub fn cycles(&self) -> u32 {
-        self.rows_width + 2
+        self.steps() + 2
+    }
+
+    /// Cycles of the product.
+    fn steps(&self) -> u32 {
+        self.rows_width.div_ceil(self.check_bits)
     }
 }
 
@@ -88,8 +96,8 @@ impl Block for OperandCheck {
         summary: "alignment and window of rows at a distance",
         contract: "verdict is ERROR_ALIGNMENT (8) if address or stride is no multiple of 64. Otherwise it is\n\
             ERROR_WINDOW (10) if the first byte of the first row or the last byte of the last row lies outside of\n\
-            the window or of the bus. Otherwise it is 0. It comes rows_width + 2 cycles after operand, for one\n\
-            operand at a time.",
+            the window or of the bus. Otherwise it is 0. It comes rows_width / check_bits + 2 cycles after operand\n\
+            (rounded up), for one operand at a time.",
         reference: "",
     };
 
@@ -97,7 +105,7 @@ impl Block for OperandCheck {
         let state = m.fsm("state", &["Idle", "Multiply", "Add", "Tell"]);
         let takes = m.wire("takes", io.operand.fire());
         m.connect(io.operand.ready, state.is("Idle") & !io.clear_i);
-        // (rows - 1) * stride, a bit of rows - 1 each cycle. Addresses and strides are kept in units of 64 bytes: the
+        // (rows - 1) * stride, check_bits bits of rows - 1 each cycle. Addresses and strides are kept in units of 64 bytes: the
         // verdict about others is known.
         let span_ty = uint(self.rows_width + self.stride_width - UNIT);
         let units = |bytes: Signal| bytes.slice(UNIT..bytes.width());
@@ -105,20 +113,25 @@ impl Block for OperandCheck {
         let rows = m.reg("rows_q", uint(self.rows_width));
         let stride = m.reg("stride_q", span_ty);
         let span = m.reg("span_q", span_ty);
-        let steps = m.reg("steps_q", uint(bits_for(self.rows_width.into())));
+        let steps = m.reg("steps_q", uint(bits_for(self.steps().into())));
         let address = m.reg("address_q", uint(64 - UNIT));
         let row_last = m.reg("row_last_q", uint(self.row_width));
         let aligned = m.reg("aligned_q", bit());
         let multiplies = state.is("Multiply");
-        let again = m.wire("again", rows.q.shr(1).extend(self.rows_width));
+        let (bits, rest) = (self.check_bits.min(self.rows_width), self.check_bits < self.rows_width);
+        let again = if rest { rows.q.shr(bits).extend(self.rows_width) } else { rows.q.ty().lit(0) };
+        let again = m.wire("again", again);
         rows.next_when(takes | multiplies, mux(takes, io.operand.rows.wrapping_sub(1), again));
-        let twice = m.wire("twice", stride.q.shl(1).truncate(span_ty.width));
-        stride.next_when(takes | multiplies, mux(takes, units(io.operand.stride).extend(span_ty.width), twice));
-        let part = stride.q & rows.q.bit(0).repeat(span_ty.width);
+        let further = m.wire("further", stride.q.shl(bits).truncate(span_ty.width));
+        stride.next_when(takes | multiplies, mux(takes, units(io.operand.stride).extend(span_ty.width), further));
+        let part = match bits {
+            1 => stride.q & rows.q.bit(0).repeat(span_ty.width),
+            _ => (stride.q * rows.q.slice(0..bits)).truncate(span_ty.width),
+        };
         let sum = m.wire("sum", span.q.wrapping_add(part));
         span.next_when(takes | multiplies, mux(takes, span_ty.lit(0), sum));
         let fewer = m.wire("fewer", steps.q.wrapping_sub(1));
-        steps.next_when(takes | multiplies, mux(takes, uint(steps.q.width()).lit(self.rows_width), fewer));
+        steps.next_when(takes | multiplies, mux(takes, uint(steps.q.width()).lit(self.steps()), fewer));
         address.next_when(takes, units(io.operand.address));
         row_last.next_when(takes, io.operand.row_bytes.wrapping_sub(1));
         let low = io.operand.address.slice(0..UNIT).any() | io.operand.stride.slice(0..UNIT).any();
@@ -158,7 +171,7 @@ impl Block for OperandCheck {
             m.assume("the_window_stays", state.is("Idle") | steady);
             let rest = (rows.q * stride.q).truncate(span_ty.width);
             m.assert_always("what_is_left_of_the_product", !multiplies | span.q.wrapping_add(rest).eq(product.q));
-            let passed = rows.q.shr_by(steps.q).any();
+            let passed = rows.q.shr_by(steps.q.shl(self.check_bits.trailing_zeros())).any();
             m.assert_always("a_step_for_each_bit", !multiplies | (!passed & steps.q.any()));
             m.assert_always("the_product", !state.is("Add") | span.q.eq(product.q));
             let row_last = row_last.q.extend(wide);
@@ -196,14 +209,31 @@ impl CatalogBlock for OperandCheck {
             row_width,
             rows_width,
             stride_width,
+            ..Self::default()
         };
-        vec![set(13, 1, 1, 7), set(32, 24, 16, 32), set(40, 13, 9, 33), set(64, 32, 32, 64), set(63, 32, 5, 64)]
+        let faster = |check_bits, of| Self { check_bits, ..of };
+        vec![
+            set(13, 1, 1, 7),
+            set(32, 24, 16, 32),
+            set(40, 13, 9, 33),
+            set(64, 32, 32, 64),
+            set(63, 32, 5, 64),
+            faster(4, set(40, 24, 16, 32)),
+            faster(4, set(40, 13, 9, 33)),
+            faster(8, set(32, 20, 5, 30)),
+        ]
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let set = |rows_width, stride_width| Self { address_width: 13, row_width: 3, rows_width, stride_width };
+        let set = |rows_width, stride_width, check_bits| Self {
+            address_width: 13,
+            row_width: 3,
+            rows_width,
+            stride_width,
+            check_bits,
+        };
         // An operand; and two, one after the other, with clears: all state of the first is loaded anew for the second.
-        [(set(3, 9), 8), (set(2, 7), 13)]
+        [(set(3, 9, 1), 8), (set(2, 7, 1), 13), (set(3, 9, 2), 8)]
             .map(|(block, depth)| Proof { block, depth, cover_depth: 8, induction: false })
             .into()
     }

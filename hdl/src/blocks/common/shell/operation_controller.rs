@@ -31,12 +31,14 @@ parameters! {
         prepares: bool = false, tag "prepares";
         /// It waits for other operations after its checks.
         waits: bool = false, tag "waits";
-        /// With waits: the first so many DMAs that read wait for all operations that this one depends on, and it begins
-        /// before. With 0 its begin waits for them.
-        late: u32 = 0, in 0..=63, note "at most readers", tag "l", named "when set";
+        /// With waits: DMAs that read, of the first 16, which wait for all operations that this one depends on, a bit
+        /// each. It begins before.
+        /// With 0 its begin waits for them.
+        late: u32 = 0, in 0..=0xffff, note "a bit for each of the readers", tag "l", named "when set";
     }
     rules = |p, rules| {
-        rules.demand(p.late <= p.readers, "late", p.late, format!("at most readers = {}", p.readers));
+        let known = u64::from(p.late) >> p.readers.min(63) == 0;
+        rules.demand(known, "late", p.late, format!("bits of the first {} DMAs", p.readers));
         rules.demand(p.waits || p.late == 0, "late", p.late, "0 without waits");
         rules.demand(p.dma.rows_width == 16, "dma.rows_width", p.dma.rows_width, "16");
         rules.demand(p.dma.stride_width == 32, "dma.stride_width", p.dma.stride_width, "32");
@@ -209,7 +211,7 @@ impl Block for OperationController {
             m.connect(commands.ended_i.at(k), end.fire());
             m.connect(commands.error_i.at(k), end.error);
             let asks = commands.asks_o.at(k);
-            let may = io.released_i.filter(|_| k < self.late);
+            let may = io.released_i.filter(|_| u64::from(self.late) >> k & 1 == 1);
             m.connect(command.valid, may.map_or(asks, |released| asks & released));
             m.connect(command.address, io.address_i.at(k));
             m.connect(command.row_bytes, io.row_bytes_i.at(k));

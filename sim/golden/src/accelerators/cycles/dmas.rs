@@ -25,10 +25,11 @@ impl Dmas {
         self.readers.iter_mut().fold(self.writer.advance(), |moved, reader| moved | reader.advance())
     }
 
-    /// The first so many readers offer no command before they are released.
+    /// These readers, a bit each, offer no command before they are released.
     #[must_use]
-    pub fn holding(mut self, readers: usize) -> Self {
-        self.readers[..readers].iter_mut().for_each(Reader::hold);
+    pub fn holding(mut self, readers: u32) -> Self {
+        let held = self.readers.iter_mut().enumerate().filter(|(k, _)| readers >> k & 1 == 1);
+        held.for_each(|(_, reader)| reader.hold());
         self
     }
 

@@ -32,8 +32,9 @@ pub struct Course {
     pub begins: u64,
     /// What it does then.
     pub work: Work,
-    /// Where operations overlap: its first so many readers wait for all that it depends on. It begins before that.
-    pub late: usize,
+    /// Where operations overlap: these readers, a bit each, wait for all that it depends on. It begins before
+    /// that.
+    pub late: u32,
     /// Where operations overlap: it uses a part that operations of several engines share. They have it in the order of the
     /// chain, each up to its end.
     pub shares: bool,
@@ -108,9 +109,9 @@ impl Course {
         Self { shares: true, ..self }
     }
 
-    /// The same; its first so many readers are [held](Dmas::holding).
+    /// The same; these readers, a bit each, are [held](Dmas::holding).
     #[must_use]
-    pub fn late(self, readers: usize) -> Self {
+    pub fn late(self, readers: u32) -> Self {
         Self { late: readers, ..self }
     }
 

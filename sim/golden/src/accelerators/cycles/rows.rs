@@ -69,7 +69,7 @@ impl Shell {
     /// Steps on rows that are handed over in cycle `now`.
     pub(in crate::accelerators) fn rows(&self, unit: &Unit, operation: &Operation, now: u64, turns: &Turns) -> Course {
         let used = operation.sources().count() as u64 + 1;
-        let begin = now + Self::checks(used, ROW_OPERANDS) + self.waits();
+        let begin = now + self.checks(used, ROW_OPERANDS) + self.waits();
         let mut dmas = self.dmas(turns);
         let rows = Rows::new((self, unit), operation, begin, &mut dmas);
         Course::new(begin, dmas, rows).making(operation.events(8 * self.bus_bytes))

@@ -30,6 +30,8 @@ pub struct Shell {
     pub writes: Dma,
     /// Bits of an address.
     pub address_width: u32,
+    /// The check of an operand.
+    pub check: u64,
 }
 
 impl Shell {
@@ -76,11 +78,11 @@ impl Shell {
         Dmas::new(vec![reader], self.writer(), Ports::of_descriptors(self.latency))
     }
 
-    /// Cycles from an operation to the first cycle after its checks: one for the fields, 19 for an operand, one for an
+    /// Cycles from an operation to the first cycle after its checks: one for the fields, some for an operand, one for an
     /// operand that is not used.
     #[must_use]
-    pub fn checks(used: u64, operands: u64) -> u64 {
-        1 + 19 * used + (operands - used)
+    pub fn checks(&self, used: u64, operands: u64) -> u64 {
+        1 + self.check * used + (operands - used)
     }
 
     /// The DMAs of an operation, before they have a command.

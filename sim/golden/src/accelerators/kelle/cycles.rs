@@ -38,9 +38,9 @@ impl Recurrence<KelleTop> for Timing {
         let shape = accelerator.shape();
         let dmas = self.shell.dmas(turns);
         // Weights and constants are read before x is there.
-        let late = usize::from(self.shell.overlaps() && matches!(operation, Operation::Linear(_)));
+        let late = u32::from(self.shell.overlaps() && matches!(operation, Operation::Linear(_)));
         let mut dmas = dmas.holding(late);
-        let begin = |used: u64| now + Shell::checks(used, OPERANDS) + self.shell.waits();
+        let begin = |used: u64| now + self.shell.checks(used, OPERANDS) + self.shell.waits();
         // Operations without operands.
         let begins = now + self.shell.waits();
         let until = |cycles: u64| Course::until(begins + cycles).begun(begins + 1);

@@ -45,7 +45,7 @@ impl Recurrence<KllmTop> for Timing {
             Operation::MatMul(product) => {
                 // One cycle more: its commands are asked for together.
                 let used = OPERANDS - u64::from(product.addends.is_none());
-                let begin = now + Shell::checks(used, OPERANDS) + 1;
+                let begin = now + self.shell.checks(used, OPERANDS) + 1;
                 let flow = Product::new(shapes, product, memory, (begin, &mut dmas));
                 let events = product.events(&accelerator.shape, flow.beats(), self.outputs);
                 Course::new(begin, dmas, flow).making(events)
@@ -53,12 +53,12 @@ impl Recurrence<KllmTop> for Timing {
             Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
             Operation::Quantize(quantize) => {
                 assert!(self.finder.is_some(), "a quantizer has something that finds outliers");
-                let begin = now + Shell::checks(QUANTIZED, QUANTIZED) + self.shell.waits();
+                let begin = now + self.shell.checks(QUANTIZED, QUANTIZED) + self.shell.waits();
                 let flow = Quantized::new(shapes, (quantize, memory), (begin, &mut dmas));
                 Course::new(begin, dmas, flow).making(quantize.events())
             }
             Operation::Append(append) => {
-                let begin = now + Shell::checks(APPENDED, APPENDED) + self.shell.waits();
+                let begin = now + self.shell.checks(APPENDED, APPENDED) + self.shell.waits();
                 let flow = Appended::new(shapes, append, (begin, &mut dmas));
                 Course::new(begin, dmas, flow).making(append.events())
             }

@@ -34,26 +34,28 @@ impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for Timing {
         now: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
     ) -> Result<Course, u8> {
-        let dmas = self.shell.dmas(turns);
-        // Weights, table and constants are read before A is there.
-        let late = usize::from(self.shell.overlaps() && matches!(operation, Operation::MatMul(_)));
-        let mut dmas = dmas.holding(late);
+        // Weights, table and constants are read before A is there, and constants before rows to pack.
+        let late = match operation {
+            Operation::MatMul(_) if self.shell.overlaps() => 0b01,
+            Operation::Pack(_) if self.shell.overlaps() => 0b10,
+            _ => 0,
+        };
+        let mut dmas = self.shell.dmas(turns).holding(late);
         // One cycle more: its commands are asked for together.
         Ok(match operation {
             Operation::MatMul(product) => {
-                let begin = now + Shell::checks(5, OPERANDS) + 1;
+                let begin = now + self.shell.checks(5, OPERANDS) + 1;
                 let parts = Parts::of(product, memory);
-                let counts = [parts.of_tile() as u64, product.doublings(memory)];
-                let events = operation.events(&accelerator.shape, counts);
-                let flow = Columns::product(self, product, parts, (begin, &mut dmas));
+                let events = product.events(&accelerator.shape, parts.of_tile() as u64, memory);
+                let flow = Columns::product((self, &accelerator.shape), product, parts, (begin, &mut dmas));
                 Course::new(begin, dmas, flow).late(late).making(events)
             }
             Operation::Pack(pack) => {
                 // An engine of its own has no other operands.
                 let operands = if self.shell.overlaps() { 3 } else { OPERANDS };
-                let begin = now + Shell::checks(3, operands) + 1;
+                let begin = now + self.shell.checks(3, operands) + 1;
                 let flow = Columns::pack(self, pack, begin, &mut dmas);
-                Course::new(begin, dmas, flow).making(operation.events(&accelerator.shape, [1, 0]))
+                Course::new(begin, dmas, flow).late(late).making(pack.events(&accelerator.shape))
             }
             Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),
         })

@@ -20,6 +20,8 @@ const SHAPE: Shape = Shape {
     depth: 40,
     steps: 64,
     explicit: false,
+    weight_readers: 1,
+    pack_columns: 1,
     vector: vector::Shape {
         lanes: 4,
         max_beats: 8,

@@ -144,25 +144,25 @@ impl Recurrence<TitanusCore> for Linked<'_> {
         let streams = streams(accelerator, operation, memory);
         let course = match (operation, streams) {
             (Operation::Load(load), _) => {
-                let begin = now + Shell::checks(1, OPERANDS) + timing.shell.waits();
+                let begin = now + timing.shell.checks(1, OPERANDS) + timing.shell.waits();
                 let loaded = Loaded::new((timing, shape), load, (begin, &mut dmas));
                 Course::new(begin, dmas, loaded)
             }
             (Operation::Product(product), _) => {
-                let begin = now + Shell::checks(OPERANDS, OPERANDS) + timing.shell.waits();
+                let begin = now + timing.shell.checks(OPERANDS, OPERANDS) + timing.shell.waits();
                 let multiplied = Multiplied::new((timing, shape), product, (begin, &mut dmas));
                 Course::new(begin, dmas, multiplied)
             }
             (Operation::Link(link), _) => Course::until(self.take_and_give(link, now)),
             (Operation::Vector(rows), _) => timing.shell.rows(&timing.unit, rows, now, turns),
             (Operation::Append(append), Some(Streams::Append(tiles, open))) => {
-                let begin = now + Shell::checks(CACHE_OPERANDS, CACHE_OPERANDS) + timing.shell.waits();
+                let begin = now + timing.shell.checks(CACHE_OPERANDS, CACHE_OPERANDS) + timing.shell.waits();
                 let appended = Appended::new((timing, shape), append, (&tiles, open.as_ref()), (begin, &mut dmas));
                 Course::new(begin, dmas, appended)
             }
             (Operation::Restore(restore), Some(Streams::Restore(tiles))) => {
                 let used = if restore.rows.is_some() { CACHE_OPERANDS } else { CACHE_OPERANDS / 2 };
-                let begin = now + Shell::checks(used, CACHE_OPERANDS) + timing.shell.waits();
+                let begin = now + timing.shell.checks(used, CACHE_OPERANDS) + timing.shell.waits();
                 let restored = Restored::new((timing, shape), restore, &tiles, (begin, &mut dmas));
                 Course::new(begin, dmas, restored)
             }

@@ -34,6 +34,17 @@ pub fn golden() -> TenderTop {
         address_width: WINDOW.address_width,
         steps: STEP_BITS,
     };
-    let shape = Shape { rows, columns, int8, accumulator_width: 32, depth, steps, explicit, vector };
+    let shape = Shape {
+        rows,
+        columns,
+        int8,
+        accumulator_width: 32,
+        depth,
+        steps,
+        explicit,
+        weight_readers: 1,
+        pack_columns: 1,
+        vector,
+    };
     TenderTop::new(shape).unwrap_or_else(|e| panic!("{e}"))
 }

@@ -19,6 +19,7 @@ fn timing(rows: u64, columns: u64, bus_bytes: u64) -> Timing {
             reads: dma(128),
             writes: dma(64),
             address_width: 40,
+            check: 19,
         },
         array: Array { rows, columns, results: 4 },
         weights: 1024,

@@ -59,7 +59,12 @@ impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for After<'_> {
         let key = (alike(self.timing, operation), turns.clone());
         if let Some((cycles, after, events)) = known.get(&key) {
             turns.clone_from(after);
-            return Ok(Course::until(now + cycles).making(events.clone()));
+            // Reads of panels go by the table.
+            let events = match operation {
+                Operation::MatMul(product) => product.events(&accelerator.shape, 1, memory),
+                Operation::Pack(_) | Operation::Vector(_) => events.clone(),
+            };
+            return Ok(Course::until(now + cycles).making(events));
         }
         let (end, events) = self.timing.course(accelerator, operation, now, (memory, turns))?.end(turns);
         if known.len() == MOST {

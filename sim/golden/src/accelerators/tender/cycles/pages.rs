@@ -7,7 +7,7 @@ use crate::accelerators::cycles::Times;
 /// A page of the turn buffer.
 #[derive(Clone, Copy, Debug)]
 struct Page {
-    /// Columns and beats of rows of all pages up to the end of this one.
+    /// Columns, or groups of them, and beats of rows of all pages up to the end of this one.
     columns: i64,
     beats: i64,
 }
@@ -19,6 +19,7 @@ pub(super) struct Pages {
     /// The command of a DMA for each page.
     pub commands: Vec<Command>,
     per_panel: i64,
+    /// Groups of columns of a page, and of a panel.
     strip: i64,
     columns: i64,
     /// When each page was opened; and when it was opened and its command was taken.
@@ -27,8 +28,9 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// The rows of `whole`: `panel` rows at a time, `strip` columns at a time, on a bus of so many bytes.
-    pub fn new(whole: &Command, panel: u64, strip: u64, bus_bytes: u64) -> Self {
+    /// The rows of `whole`: `panel` rows at a time, `strip` columns at a time, on a bus of so many bytes. `group` columns
+    /// move in a cycle, and count as one.
+    pub fn new(whole: &Command, panel: u64, (strip, group): (u64, u64), bus_bytes: u64) -> Self {
         let columns = whole.row_bytes / 2;
         let (mut pages, mut commands) = (Vec::new(), Vec::new());
         let mut last = Page { columns: 0, beats: 0 };
@@ -37,14 +39,15 @@ impl Pages {
                 let (rows, width) = (panel.min(whole.rows - first), strip.min(columns - left));
                 let address = whole.address + first * whole.stride + 2 * left;
                 commands.push(Command { address, row_bytes: 2 * width, rows, stride: whole.stride });
-                last.columns += width as i64;
+                last.columns += width.div_ceil(group) as i64;
                 last.beats += (rows * (2 * width).div_ceil(bus_bytes)) as i64;
                 pages.push(last);
             }
         }
         let (opened, walked) = Default::default();
         let per_panel = columns.div_ceil(strip) as i64;
-        Self { pages, commands, per_panel, strip: strip as i64, columns: columns as i64, opened, walked }
+        let (strip, columns) = ((strip / group) as i64, columns.div_ceil(group) as i64);
+        Self { pages, commands, per_panel, strip, columns, opened, walked }
     }
 
     /// The page of a column, counted over all panels.

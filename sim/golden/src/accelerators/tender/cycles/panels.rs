@@ -47,6 +47,20 @@ impl Buffer {
     }
 }
 
+/// Double buffers that share the channels of a panel.
+#[derive(Clone, Debug)]
+pub(super) struct Shared(pub Vec<Buffer>);
+
+impl Shared {
+    fn there(&self, row: i64) -> Option<u64> {
+        self.0.iter().map(|buffer| buffer.there(row)).try_fold(0, |all, time| Some(all.max(time?)))
+    }
+
+    fn free(&mut self, time: u64) {
+        self.0.iter_mut().for_each(|buffer| buffer.freed.push(time));
+    }
+}
+
 /// The array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Array {
@@ -54,6 +68,8 @@ pub struct Array {
     pub rows: u64,
     /// Columns of PEs.
     pub columns: u64,
+    /// Tiles of sums that the output buffer holds.
+    pub sum_tiles: u64,
     /// Whether sums leave through the accumulators, not through their own registers.
     pub single_drain: bool,
     /// Registers between operands and sum in a PE. With such registers there are more at the edges.
@@ -93,14 +109,18 @@ impl Tiles {
     }
 
     /// `read(part)`: when the last column of the part was read from the output buffer. The buffer holds two parts.
-    pub fn advance(&mut self, [index, a, b]: [&mut Buffer; 3], read: impl Fn(i64) -> Option<u64>) -> bool {
+    pub fn advance(
+        &mut self,
+        ([index, a], b): ([&mut Buffer; 2], &mut Shared),
+        read: impl Fn(i64) -> Option<u64>,
+    ) -> bool {
         let mut moved = false;
-        while let Some((ended, last_step)) = self.next([index, a, b], &read) {
+        while let Some((ended, last_step)) = self.next(([index, a], b), &read) {
             self.ended.push(ended);
             self.last_step.push(last_step);
             let parts = self.ended.known();
             if parts % self.parts.of_tile() == 0 {
-                b.freed.push(ended);
+                b.free(ended);
             }
             if parts % (self.parts.of_tile() * self.parts.across()) == 0 {
                 a.freed.push(ended);
@@ -112,7 +132,7 @@ impl Tiles {
 
     /// Each entry is a step: K + G - 1 steps in as many cycles, once both panels are there. The last step waits for a
     /// place for the sums. It also waits until the sums of the tile before have left the PEs.
-    fn next(&self, [index, a, b]: [&Buffer; 3], read: impl Fn(i64) -> Option<u64>) -> Option<(u64, u64)> {
+    fn next(&self, ([index, a], b): ([&Buffer; 2], &Shared), read: impl Fn(i64) -> Option<u64>) -> Option<(u64, u64)> {
         let part = self.ended.known();
         let tile = part / self.parts.of_tile();
         if tile == self.tiles {
@@ -122,7 +142,8 @@ impl Tiles {
         let entry =
             if part == 0 { Some(index.there(0)?.max(self.begin + 1) + 1) } else { self.ended.behind(before, 1) };
         let first = latest([entry, self.last_step.behind(before, 0), a.there(row), b.there(tile)])?;
-        let room = read(part - 2)? + u64::from(part > 1);
+        let tiles = self.array.sum_tiles as i64;
+        let room = read(part - tiles)? + u64::from(part >= tiles);
         let (any, last) = if self.array.single_drain {
             (self.last_step.behind(before, self.array.columns + 2)?, 0)
         } else {

@@ -3,24 +3,28 @@
 use crate::common::bus::Command;
 
 use super::pages::Pages;
-use super::panels::{Buffer, Tiles};
+use super::panels::{Buffer, Shared, Tiles};
 use super::parts::Parts;
 use super::timing::Timing;
 use crate::accelerators::cycles::{Converter, Dmas, Flow, Times, Way, extend, latest};
-use crate::accelerators::tender::{Finish, MatMul, Output, Pack};
+use crate::accelerators::tender::{Finish, MatMul, Output, Pack, Shape};
 
 /// Bits of a record of constants.
 const RECORD: u64 = 128;
-/// The DMA of the engine for products that reads constants.
-const CONSTANTS: usize = 3;
+/// The DMAs of the engine for products that read constants, and the table.
+const CONSTANTS: usize = 2;
+const TABLE: usize = 3;
+/// The DMAs that read the halves of panels of B.
+const WEIGHTS: [usize; 2] = [1, 4];
 /// Records that can wait.
 const RECORDS: i64 = 4;
 
 /// The source of columns of sums.
 #[derive(Clone, Debug)]
 struct Sums {
-    /// Buffers of index, A and B.
-    buffers: [Buffer; 3],
+    /// Buffers of index and A, and of B.
+    buffers: [Buffer; 2],
+    weights: Shared,
     tiles: Tiles,
     /// When each column was taken for the addition of parts, in accelerators that add the sums of parts.
     taken: Option<Times>,
@@ -35,9 +39,13 @@ pub(super) struct Columns {
     /// Rows of fp16: rows to pack, or results.
     pages: Option<Pages>,
     finish: Finish,
+    /// Columns of a panel, or groups of them.
+    columns: i64,
     lanes: Way,
     /// Constants: the DMA that reads them; beats become records, which wait in a FIFO until they are used.
     reader: usize,
+    /// The DMA that reads rows to pack.
+    rows: usize,
     records: Converter,
     filed: Times,
     used: Times,
@@ -55,25 +63,39 @@ pub(super) struct Columns {
 
 impl Columns {
     /// A product whose commands are offered in the cycle after `begin`.
-    pub fn product(timing: &Timing, operation: &MatMul, parts: Parts, (begin, dmas): (u64, &mut Dmas)) -> Self {
+    pub fn product(
+        (timing, shape): (&Timing, &Shape),
+        operation: &MatMul,
+        parts: Parts,
+        (begin, dmas): (u64, &mut Dmas),
+    ) -> Self {
         let (finish, bus) = (&operation.finish, 8 * timing.shell.bus_bytes);
         let (a, b) = (8 * finish.layout.row_word_bytes(), 8 * finish.layout.column_word_bytes());
-        let buffer = |word: u64, words: u64| Buffer::new(Converter::new(bus, word, words * word));
-        let buffers = [buffer(16, operation.steps), buffer(a, operation.channels), buffer(b, operation.channels)];
+        // Banks are written beat by beat, or word by word where words are wider.
+        let buffer = |word: u64, words: u64| Buffer::new(Converter::new(bus, word.max(bus), words * word));
+        let buffers = [buffer(16, operation.steps), buffer(a, operation.channels)];
+        let halves = shape.halves(operation.channels, b / 8);
+        let weights = Shared(halves.into_iter().filter(|half| *half > 0).map(|half| buffer(b, half)).collect());
         let down = operation.a.rows as i64;
         let tiles = Tiles::new(timing.array, parts.clone(), down, begin);
-        let sums = Sums { buffers, tiles, taken: timing.explicit.then(Times::default) };
-        let mut all = Self::new(timing, finish, Some(sums), begin);
+        let sums = Sums { buffers, weights, tiles, taken: timing.explicit.then(Times::default) };
+        let mut all = Self::new(timing, (finish, 1), Some(sums), begin);
         (all.parts, all.reader) = (parts, CONSTANTS);
         dmas.readers[0].offer(&operation.a, begin + 1);
-        for _ in 0..down {
-            dmas.readers[1].offer(&operation.b, begin + 1);
+        let mut address = operation.b.address;
+        for (half, reader) in halves.into_iter().zip(WEIGHTS).filter(|(half, _)| *half > 0) {
+            let row_bytes = half * b / 8;
+            for _ in 0..down {
+                dmas.readers[reader].offer(&Command { address, row_bytes, ..operation.b }, begin + 1);
+            }
+            address += row_bytes;
         }
-        dmas.readers[2].offer(&operation.table, begin + 1);
+        dmas.readers[TABLE].offer(&operation.table, begin + 1);
         all.constants(dmas, begin);
         match finish.output {
             Output::Fp16 => {
-                all.pages = Some(Pages::new(&finish.out, finish.layout.rows, timing.strip, timing.shell.bus_bytes))
+                let strips = (timing.strip, 1);
+                all.pages = Some(Pages::new(&finish.out, finish.layout.rows, strips, timing.shell.bus_bytes))
             }
             Output::Integers { .. } => dmas.writer.offer(&finish.out, begin + 1),
         }
@@ -83,35 +105,40 @@ impl Columns {
     /// A packing.
     pub fn pack(timing: &Timing, operation: &Pack, begin: u64, dmas: &mut Dmas) -> Self {
         let finish = &operation.finish;
-        let mut all = Self::new(timing, finish, None, begin);
-        all.pages = Some(Pages::new(&operation.x, finish.layout.rows, timing.strip, timing.shell.bus_bytes));
+        let group = timing.pack_columns;
+        let mut all = Self::new(timing, (finish, group), None, begin);
+        let strips = (timing.strip, group);
+        all.pages = Some(Pages::new(&operation.x, finish.layout.rows, strips, timing.shell.bus_bytes));
         // An engine of its own has two DMAs.
-        all.reader = if timing.shell.overlaps() { 1 } else { CONSTANTS };
+        (all.reader, all.rows) = if timing.shell.overlaps() { (0, 1) } else { (CONSTANTS, 0) };
         all.constants(dmas, begin);
         dmas.writer.offer(&finish.out, begin + 1);
         all
     }
 
-    fn new(timing: &Timing, finish: &Finish, sums: Option<Sums>, begin: u64) -> Self {
+    /// `group` columns move in a cycle, and count as one.
+    fn new(timing: &Timing, (finish, group): (&Finish, u64), sums: Option<Sums>, begin: u64) -> Self {
         let bus = 8 * timing.shell.bus_bytes;
         let word = 8 * finish.layout.row_word_bytes();
-        let records = finish.constants.row_bytes / (RECORD / 8);
+        let columns = finish.columns.div_ceil(group) as i64;
         let (filed, used, read, begun, left) = Default::default();
         Self {
             begin,
             sums,
-            parts: Parts::none(finish.columns as i64),
+            parts: Parts::none(columns),
+            columns,
             pages: None,
             finish: finish.clone(),
             lanes: Way::section(timing.result),
             reader: CONSTANTS,
-            records: Converter::new(bus, RECORD, RECORD * records),
+            rows: 0,
+            records: Converter::new(bus, RECORD * group, 8 * finish.constants.row_bytes),
             filed,
             used,
             read,
             begun,
             left,
-            words: Converter::new(word, bus, word * finish.columns),
+            words: Converter::new(word * group, bus, word * finish.columns),
             turned: Times::default(),
         }
     }
@@ -125,10 +152,6 @@ impl Columns {
 
     fn panels(&self) -> i64 {
         self.finish.rows.div_ceil(self.finish.layout.rows) as i64
-    }
-
-    fn columns(&self) -> i64 {
-        self.finish.columns as i64
     }
 
     fn integers(&self) -> bool {
@@ -147,7 +170,7 @@ impl Columns {
             if let (Some(offered), true) = (offered, page == asked && (page as usize) < pages.commands.len()) {
                 let (filled, used) = match packs {
                     true => (
-                        dmas.readers[0].left.behind(pages.last(page - 1).1, 1),
+                        dmas.readers[self.rows].left.behind(pages.last(page - 1).1, 1),
                         self.read.behind(pages.last(page - 2).0, 1),
                     ),
                     false => {
@@ -160,17 +183,17 @@ impl Columns {
                     moved = true;
                 }
             }
-            let offers = if packs { dmas.readers[0].offered() } else { dmas.writer.offered() };
+            let offers = if packs { dmas.readers[self.rows].offered() } else { dmas.writer.offered() };
             if let (Some(offered), true) = (offered, offers == asked && (asked as usize) < pages.commands.len()) {
                 let command = pages.commands[asked as usize];
                 if packs {
-                    dmas.readers[0].offer(&command, offered)
+                    dmas.readers[self.rows].offer(&command, offered)
                 } else {
                     dmas.writer.offer(&command, offered)
                 }
                 moved = true;
             }
-            let taken = if packs { dmas.readers[0].taken(asked) } else { dmas.writer.taken(asked) };
+            let taken = if packs { dmas.readers[self.rows].taken(asked) } else { dmas.writer.taken(asked) };
             match latest([pages.opened.behind(asked, 0), taken]) {
                 Some(walked) => pages.walked.push(walked),
                 None => return moved,
@@ -187,7 +210,7 @@ impl Columns {
         }
         let there = match (&self.sums, &self.pages) {
             (Some(sums), _) => sums.tiles.summed(self.parts.leaving(n).part).map(|time| time + 1),
-            (None, Some(pages)) => dmas.readers[0].left.behind(pages.last(pages.of_column(n)).1, 1),
+            (None, Some(pages)) => dmas.readers[self.rows].left.behind(pages.last(pages.of_column(n)).1, 1),
             (None, None) => None,
         };
         let gone = self.taken().unwrap_or(&self.begun).behind(n - 1, 0);
@@ -229,7 +252,7 @@ impl Columns {
         latest([
             self.filed.behind(n, 1),
             self.used.behind(n - 1, 1),
-            self.begun.behind(panel * self.columns() - 1, lanes),
+            self.begun.behind(panel * self.columns - 1, lanes),
         ])
     }
 
@@ -237,13 +260,13 @@ impl Columns {
     fn next_begun(&self) -> Option<u64> {
         let n = self.begun.known();
         let constants = if self.finish.per_row {
-            let panel = n / self.columns();
+            let panel = n / self.columns;
             let last = ((panel + 1) * self.finish.layout.rows as i64).min(self.finish.rows as i64) - 1;
             self.used.behind(last, 1)
         } else {
             self.filed.behind(n, 1)
         };
-        let there = if n >= self.panels() * self.columns() {
+        let there = if n >= self.panels() * self.columns {
             None
         } else {
             self.taken().unwrap_or(&self.read).behind(self.parts.end_of(n), 1)
@@ -282,15 +305,15 @@ impl Columns {
 impl Flow for Columns {
     fn advance(&mut self, dmas: &mut Dmas) -> bool {
         let mut moved = self.walk(dmas);
-        if let Some(Sums { buffers: [index, a, b], tiles, .. }) = &mut self.sums {
-            for (k, buffer) in [&mut *a, &mut *b, &mut *index].into_iter().enumerate() {
+        if let Some(Sums { buffers: [index, a], weights, tiles, .. }) = &mut self.sums {
+            for (k, buffer) in WEIGHTS.into_iter().zip(&mut weights.0).chain([(0, &mut *a), (TABLE, &mut *index)]) {
                 moved |= buffer.advance(&mut dmas.readers[k]);
             }
             let (read, parts) = (&self.read, &self.parts);
-            moved |= tiles.advance([index, a, b], |part| read.behind(parts.last(part), 0));
+            moved |= tiles.advance(([index, a], weights), |part| read.behind(parts.last(part), 0));
         } else {
-            extend!(moved, dmas.readers[0].left, {
-                let (n, reader) = (dmas.readers[0].left.known(), &dmas.readers[0]);
+            extend!(moved, dmas.readers[self.rows].left, {
+                let (n, reader) = (dmas.readers[self.rows].left.known(), &dmas.readers[self.rows]);
                 let page = self.pages.as_ref().and_then(|pages| pages.opened.behind(pages.of_beat(n), 1));
                 latest([reader.shown(n), page])
             });

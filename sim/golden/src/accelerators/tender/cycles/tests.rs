@@ -25,11 +25,13 @@ fn timing() -> Timing {
             reads: dma(64),
             writes: dma(32),
             address_width: 40,
+            check: 19,
         },
-        array: Array { rows: 16, columns: 16, single_drain: false, ranks: 0 },
+        array: Array { rows: 16, columns: 16, sum_tiles: 2, single_drain: false, ranks: 0 },
         explicit: false,
         result: 10,
         strip: 64,
+        pack_columns: 1,
         unit: Unit { steps: 12, apart: false, rotary: 8, frames: [frame; 3], requantize: 5 },
     }
 }
@@ -71,7 +73,7 @@ fn cycles(operation: &Operation) -> u64 {
     let Operation::MatMul(product) = operation else { panic!("products alone") };
     let parts = Parts::of(product, &mut SparseMemory::new());
     let mut dmas = timing.shell.dmas(&Turns::default());
-    let mut columns = Columns::product(&timing, product, parts, (0, &mut dmas));
+    let mut columns = Columns::product((&timing, top().shape()), product, parts, (0, &mut dmas));
     crate::accelerators::cycles::end(&mut columns, &mut dmas, &mut Turns::default())
 }
 

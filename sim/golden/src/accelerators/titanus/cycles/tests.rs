@@ -26,6 +26,7 @@ pub fn timing(bus_bytes: u64) -> Timing {
         reads: dma(128),
         writes: dma(64),
         address_width: 40,
+        check: 19,
     };
     let unit = Unit { steps: 12, apart: false, rotary: 8, frames: [frame; 3], requantize: 5 };
     Timing { shell, load: 16, drain: 4, engines: 1, steps: 8, results: 12, probabilities: 9, unit }
