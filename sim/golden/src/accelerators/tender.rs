@@ -118,10 +118,15 @@ impl<S: PeSum<Operand = i64>> job::Accelerator for TenderTop<S> {
         self.overlaps.then_some(engine)
     }
 
-    /// Right matrix, table and constants of a product.
+    /// Right matrix, table and constants of a product, constants of a packing.
     fn early(&self, operation: &Operation) -> Vec<RangeInclusive<u64>> {
-        let Operation::MatMul(MatMul { b, table, finish, .. }) = operation else { return Vec::new() };
-        [b, table, &finish.constants].into_iter().flat_map(rows).collect()
+        match operation {
+            Operation::MatMul(MatMul { b, table, finish, .. }) => {
+                [b, table, &finish.constants].into_iter().flat_map(rows).collect()
+            }
+            Operation::Pack(Pack { finish, .. }) => rows(&finish.constants).collect(),
+            Operation::Vector(_) => Vec::new(),
+        }
     }
 
     fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {

@@ -52,10 +52,22 @@ pub fn draw<S: PeSum<Operand = i64>>(
                     2 | 3 => pack(rng, program, (operations, shape), before),
                     _ => product(rng, program, (operations, shape), before),
                 };
-                one.seldom(rng, program, &[&other_mode]).bytes()
+                bounded(one.seldom(rng, program, &[&other_mode]), kind > 3).bytes()
             }
         }
     })
+}
+
+/// Products of an operation; one with more takes minutes and shows nothing else.
+const MOST_PRODUCTS: u64 = 1 << 26;
+
+/// A spoilt operation that may be right, and not take long.
+fn bounded(mut one: Draft, multiplies: bool) -> Draft {
+    let channels = if multiplies { one.get("channels") } else { 1 };
+    if one.get("rows") * one.get("columns") * channels > MOST_PRODUCTS {
+        one.set("columns", 1 + one.get("columns") % 64);
+    }
+    one
 }
 
 /// The other width of integers, which may not be built in.
