@@ -122,6 +122,8 @@ const lookAtAll = async (given) => {
     const frame = frameOf(width);
     for (const page of pages) {
       const inner = await opened(frame, page);
+      // Letters of another font are wider, and bars come later.
+      await inner.fonts.ready;
       for (const image of inner.querySelectorAll("main img")) await image.decode().catch(() => {});
       for (const theme of THEMES) {
         inner.documentElement.classList.remove(...THEMES);

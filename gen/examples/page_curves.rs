@@ -1,11 +1,15 @@
-//! Draws the curves of a page from its tables: of docs/perplexity.md, or of docs/blocks/titanus-core.md.
+//! Draws the charts of a page from its tables. `PAGES` has all such pages.
 //!
 //! ```sh
 //! cargo run -p senbazuru --example page_curves -- docs/perplexity.md docs/images
 //! ```
 
 use senbazuru::error::{Failure, Result};
-use senbazuru::present::page::lines;
+use senbazuru::present::page::{Bar, bars, lines};
+
+/// The pages that have charts of their tables.
+pub const PAGES: [&str; 5] =
+    ["docs/perplexity.md", "docs/comparison.md", "docs/headlines.md", "docs/layout.md", "docs/blocks/titanus-core.md"];
 
 /// Points of a curve.
 type Points = Vec<[f64; 2]>;
@@ -19,10 +23,19 @@ struct Table<'a> {
 impl<'a> Table<'a> {
     /// The first table after the mark `<!-- name -->`.
     fn of(page: &'a str, name: &str) -> Result<Self> {
+        Self::after(page, &format!("<!-- {name} -->\n"))
+    }
+
+    /// The table whose first head this is.
+    fn headed(page: &'a str, head: &str) -> Result<Self> {
+        let at = page.find(&format!("| {head} |")).map_or("", |at| &page[at..]);
+        Self::after(at, "")
+    }
+
+    fn after(page: &'a str, mark: &str) -> Result<Self> {
         let cells = |line: &'a str| line.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>();
-        let (_, behind) = page
-            .split_once(&format!("<!-- {name} -->\n"))
-            .ok_or_else(|| Failure::Check(format!("the page has no table `{name}`")))?;
+        let missing = || Failure::Check(format!("the page has no table at `{mark}`"));
+        let (_, behind) = page.split_once(mark).filter(|_| !page.is_empty()).ok_or_else(missing)?;
         let mut lines = behind.lines().take_while(|line| line.starts_with('|')).map(cells);
         let heads = lines.next().unwrap_or_default();
         Ok(Self { heads, rows: lines.skip(1).collect() })
@@ -58,8 +71,64 @@ pub fn drawings(file: &str, page: &str) -> Result<Vec<(&'static str, String)>> {
     match file.rsplit('/').next() {
         Some("perplexity.md") => perplexities(page),
         Some("titanus-core.md") => engines(page),
-        _ => Err(Failure::Usage(format!("{file}: wanted is perplexity.md or titanus-core.md"))),
+        Some("comparison.md") => energies(page),
+        Some("headlines.md") => ladders(page),
+        Some("layout.md") => clocks(page),
+        _ => Err(Failure::Usage(format!("{file}: wanted is one of {}", PAGES.join(", ")))),
     }
+}
+
+/// Where the energy of each machine goes.
+fn energies(page: &str) -> Result<Vec<(&'static str, String)>> {
+    let head = "µJ at 64 B a cycle";
+    let table = Table::headed(page, head)?;
+    let (mut drawn, mut work) = (Vec::new(), "");
+    for row in &table.rows {
+        work = if row[0].is_empty() { work } else { row[0] };
+        let parts: Vec<f64> = row[2..7].iter().filter_map(|cell| number(cell)).collect();
+        let all = parts.iter().sum::<f64>();
+        drawn.push(Bar {
+            group: work.into(),
+            name: row[1].into(),
+            parts: parts.iter().map(|part| 100.0 * part / all).collect(),
+            note: format!("{} µJ", row[7]),
+        });
+    }
+    let title = "Where the energy goes, a layer of Llama-2-7B, 64 bytes a cycle";
+    let drawing = bars(title, "% of the energy of a machine", &table.heads[2..7], &drawn, None)?;
+    Ok(vec![("comparison-energy.svg", drawing)])
+}
+
+/// Steps of the papers' ladders of energy: what follows here, divided by what is printed.
+fn ladders(page: &str) -> Result<Vec<(&'static str, String)>> {
+    let table = Table::of(page, "ladders")?;
+    let steps = table.rows.iter().filter_map(|row| {
+        // Not of a figure such as `above 1`.
+        let printed = number(row[1].split_whitespace().next()?)?;
+        let ratio = number(row[2])? / printed;
+        Some(Bar { group: String::new(), name: row[0].into(), parts: vec![ratio], note: format!("{ratio:.2}") })
+    });
+    let title = "Steps of energy that follow here : the paper's";
+    let drawing = bars(title, "ratio; the line is 1", &["ratio"], &steps.collect::<Vec<_>>(), Some(1.0))?;
+    Ok(vec![("headlines-ladders.svg", drawing)])
+}
+
+/// Clocks of layouts, and what wires take of them.
+fn clocks(page: &str) -> Result<Vec<(&'static str, String)>> {
+    let table = Table::headed(page, "block")?;
+    let at = |head: &str| {
+        let place = table.heads.iter().position(|&cell| cell == head);
+        place.ok_or_else(|| Failure::Check(format!("no column `{head}`")))
+    };
+    let (without, with) = (at("MHz without wires")?, at("MHz with wires")?);
+    let rows = table.rows.iter().filter_map(|row| {
+        let [without, with] = [number(row[without])?, number(row[with])?];
+        let (name, note) = (row[0].replace('`', ""), format!("{with} of {without}"));
+        Some(Bar { group: String::new(), name, parts: vec![with, without - with], note })
+    });
+    let rows: Vec<Bar> = rows.collect();
+    let drawing = bars("Clock of placed and routed blocks", "MHz", &["with wires", "lost to wires"], &rows, None)?;
+    Ok(vec![("layout-clock.svg", drawing)])
 }
 
 /// How much faster layers become by engines of `titanus_core`, and by operations side by side.
@@ -80,7 +149,49 @@ fn engines(page: &str) -> Result<Vec<(&'static str, String)>> {
     Ok(vec![("titanus-engines.svg", drawing)])
 }
 
+/// Perplexity over the bits of weights and activations: scales, and Tender's groups with ranges of two texts.
+fn scales(page: &str) -> Result<Vec<(String, Points)>> {
+    let table = Table::of(page, "tender")?;
+    let (mut found, mut ranges): (Vec<(String, Points)>, &str) = (Vec::new(), "");
+    for row in &table.rows {
+        ranges = row[0].split_once("from ").map_or(ranges, |(_, ranges)| ranges);
+        let name = match row[0] {
+            "8 groups" => format!("Tender, 8 groups, from {ranges}"),
+            name if name.starts_with("a scale") => name.to_owned(),
+            _ => continue,
+        };
+        // The papers' columns follow.
+        let columns = table.heads.iter().zip(row).skip(1).take(2);
+        let point = |(head, cell): (&&str, &&str)| Some([number(head.strip_prefix("INT")?)?, number(cell)?]);
+        found.push((name, columns.filter_map(point).collect()));
+    }
+    Ok(found)
+}
+
+/// Perplexity of products with caches over what a step moves: a curve for each cache.
+fn caches(page: &str) -> Result<Vec<(&str, Points)>> {
+    let missing = || Failure::Check("the page has no list `caches`".into());
+    let (_, list) = page.split_once("<!-- caches -->").ok_or_else(missing)?;
+    let (list, _) = list.split_once("<!-- /caches -->").ok_or_else(missing)?;
+    let mut found: Vec<(&str, Points)> = Vec::new();
+    for (name, numbers) in list.lines().filter_map(|line| line.split_once(": ")) {
+        let mut numbers = numbers.split(", ").map(number);
+        let (Some((_, cache)), Some(Some(y)), Some(Some(x))) = (name.split_once('+'), numbers.next(), numbers.next())
+        else {
+            continue;
+        };
+        match found.iter_mut().find(|(known, _)| *known == cache) {
+            Some((_, points)) => points.push([x, y]),
+            None => found.push((cache, vec![[x, y]])),
+        }
+    }
+    Ok(found)
+}
+
 fn perplexities(page: &str) -> Result<Vec<(&'static str, String)>> {
+    let scales = scales(page)?;
+    let mut of_scales: Vec<(&str, Points)> =
+        scales.iter().map(|(name, points)| (name.as_str(), points.clone())).collect();
     let outliers = Table::of(page, "outliers")?;
     let kept = Table::of(page, "kelle")?;
     let intervals = Table::of(page, "intervals")?;
@@ -91,7 +202,11 @@ fn perplexities(page: &str) -> Result<Vec<(&'static str, String)>> {
     let of_bits = |head| bits.column(head, width);
     let refreshed = |kept, how| intervals.row(&[kept, how], |head| number(head.strip_suffix(" ms")?));
     let draw = |title, axis, series: &[(&str, Points)]| lines(title, [axis, "perplexity"], series);
+    of_scales.push(("float", level(4.0, 8.0)));
+    let steps = "MB of a step of 16 sequences; left KLLM, then Tender, right float";
     Ok(vec![
+        ("perplexity-tender.svg", draw("Tender and plain integers", "bits", &of_scales)?),
+        ("perplexity-caches.svg", draw("Products with caches", steps, &caches(page)?)?),
         (
             "perplexity-kllm.svg",
             draw(

@@ -72,6 +72,33 @@ fn compare() {
     assert!(reader.commands >= 4 && reader.files >= 2, "{} commands, {} files", reader.commands, reader.files);
 }
 
+const OWN_ACCELERATOR: &str = "docs/guide/08-your-own-accelerator.md";
+
+/// A folder with the reader's folder `guide`, next to a link in place of his clone.
+fn next_to_clone() -> tempfile::TempDir {
+    let home = in_folder(&[("guide/.gitignore", "")]);
+    std::os::unix::fs::symlink(in_repository(""), home.path().join("senbazuru")).unwrap();
+    home
+}
+
+/// All code that the page shows, without commands that compile the crate or work on its Verilog.
+#[test]
+fn your_own_accelerator_is_as_shown() {
+    let home = next_to_clone();
+    let reader = Reader::of(OWN_ACCELERATOR, &home.path().join("guide"));
+    let reader = reader.without(&["cargo ", "grep ", "sed "]).follow();
+    assert!(reader.commands >= 3 && reader.files >= 6, "{} commands, {} files", reader.commands, reader.files);
+}
+
+#[tag(full)]
+#[test]
+#[ignore = "minutes: compiles the toolkit for another crate"]
+fn your_own_accelerator() {
+    let home = next_to_clone();
+    let reader = Reader::of(OWN_ACCELERATOR, &home.path().join("guide")).env(outside()).follow();
+    assert!(reader.commands >= 9, "{} commands", reader.commands);
+}
+
 /// The page reads models and texts of the repository.
 #[test]
 fn calibrations() {

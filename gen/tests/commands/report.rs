@@ -350,7 +350,8 @@ fn light_and_dark_look_like_it() {
     }
 }
 
-/// A sweep over one axis: its curves have no names, and each of its points would be a series.
+/// A sweep over one axis: its curves have no names, and each of its points would be a series. In a front the points have
+/// the names of their values next to them.
 #[test]
 fn one_axis_has_no_lone_marks_and_one_front() {
     let mut results = meshes();
@@ -366,7 +367,9 @@ fn one_axis_has_no_lone_marks_and_one_front() {
     let all = drawings(folder.path());
     let (fronts, curves): (Vec<_>, Vec<_>) = all.iter().partition(|text| text.contains("Pareto front"));
     let [front] = &fronts[..] else { panic!("{} fronts", fronts.len()) };
-    assert!(front.contains("rows 16") && !front.contains("Pareto front of each"), "{front}");
+    assert!(front.contains(">rows<") && !front.contains("rows 16"), "{front}");
+    assert!(front.lines().any(|line| line == "16") && !front.contains("Pareto front of each"), "{front}");
+    assert_eq!(front.matches("<g transform").count(), 1, "one series: {front}");
     // Marks of a legend are the only groups that are moved.
     let curves: Vec<_> = curves.into_iter().filter(|text| text.contains(" against ")).collect();
     assert!(!curves.is_empty() && curves.iter().all(|text| !text.contains("<g transform")), "{curves:?}");

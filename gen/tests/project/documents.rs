@@ -41,13 +41,14 @@ fn the_catalogue_has_all_blocks() {
     assert!(table == String::from_utf8(list.stdout).unwrap(), "docs/catalogue.md: take `senbazuru list --markdown`");
 }
 
-/// Curves show the numbers of the tables next to them.
+/// Charts show the numbers of the tables next to them, and are on their pages.
 #[test]
 fn curves_are_those_of_their_tables() {
-    for page in ["docs/perplexity.md", "docs/blocks/titanus-core.md"] {
+    for page in page_curves::PAGES {
         for (name, drawing) in page_curves::drawings(page, &read(page)).unwrap() {
             let command = format!("cargo run -p senbazuru --example page_curves -- {page} docs/images");
             assert!(read(&format!("docs/images/{name}")) == drawing, "{name}: {command}");
+            assert!(read(page).contains(&format!("images/{name})")), "{page} does not show {name}");
         }
     }
 }
@@ -186,6 +187,14 @@ fn the_index_has_all_pages() {
     let known: Vec<PathBuf> = targets(&index).iter().map(|link| docs.join(link.split('#').next().unwrap())).collect();
     let missing: Vec<_> = pages().into_iter().filter(|p| *p != docs.join("README.md") && !known.contains(p)).collect();
     assert!(missing.is_empty(), "docs/README.md does not name {missing:?}");
+}
+
+/// From where a reader begins to the index, and from there to any page.
+#[test]
+fn every_page_is_two_clicks_away() {
+    for (start, index) in [("README.md", "docs/README.md"), ("docs/site/front.in", "docs/index.md")] {
+        assert!(targets(&read(start)).contains(&index), "{start} does not lead to {index}");
+    }
 }
 
 /// How many sentences a page has, and which of them have more than 25 words. Code, tables and headings are none, nor is anything

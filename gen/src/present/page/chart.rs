@@ -212,6 +212,9 @@ fn draw_plane(curves: &Curves, area: &DrawingArea<SVGBackend<'_>, Shift>) -> std
     for (number, series) in curves.series.iter().enumerate() {
         marks(&mut chart, number, series, &place)?;
     }
+    let labelled = curves.dots().filter(|dot| !dot.label.is_empty());
+    let label = |dot: &Dot| Text::new(dot.label.clone(), (7 * SCALE as i32, -18 * SCALE as i32), small(Colour::Ink));
+    chart.draw_series(labelled.map(|dot| EmptyElement::at(place(dot.x, dot.y)) + label(dot)))?;
     area.present()
 }
 

@@ -42,16 +42,17 @@ pub(super) struct Dot {
     pub(super) y: f64,
     /// Its description in words.
     pub(super) title: String,
+    /// What stands next to it.
+    pub(super) label: String,
 }
 
 /// The charts of a sweep: the ones that its file names, or a choice when it names none. A Pareto front is always among
 /// them when there is one to show.
 pub(super) fn all(results: &Results) -> Vec<Result<Curves, String>> {
-    let mut plots = if results.plots.is_empty() { choice(results) } else { results.plots.clone() };
-    if !plots.iter().any(|p| p.pareto) {
-        plots.extend(default_front(results));
-    }
-    plots.into_iter().map(|plot| Curves::new(results, plot)).collect()
+    let plots = if results.plots.is_empty() { choice(results) } else { results.plots.clone() };
+    let front = if plots.iter().any(|p| p.pareto) { None } else { default_front(results) };
+    let named = plots.into_iter().map(|plot| Curves::new(results, plot));
+    named.chain(front.map(|plot| Curves::new(results, plot).map(Curves::with_labels))).collect()
 }
 
 impl Curves {
@@ -63,7 +64,7 @@ impl Curves {
             points.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
             let dot = |(point, &[x, y]): (usize, &[f64; 2])| {
                 let title = format!("{}, {}", significant(x, 4), significant(y, 4));
-                Dot { point, x, y, title }
+                Dot { point, x, y, title, label: String::new() }
             };
             let dots: Vec<Dot> = points.iter().enumerate().map(dot).collect();
             let front = front(dots.iter());
@@ -135,7 +136,8 @@ impl Curves {
                 }
                 known as f64
             };
-            let dot = Dot { point: index, x, y, title: title_of(results, &plot, point) };
+            let title = title_of(results, &plot, point);
+            let dot = Dot { point: index, x, y, title, label: String::new() };
             match series.iter_mut().find(|s| s.name == name) {
                 Some(series) => series.points.push(dot),
                 None => series.push(Series { name, points: vec![dot], fit: None, front: vec![] }),
@@ -159,6 +161,24 @@ impl Curves {
             }
         }
         Ok(Self { title, categories: (!numbers).then_some(categories), log_x, log_y, series, common_front, plot })
+    }
+
+    /// One series in place of a series for each point; what told them apart stands next to the points.
+    fn with_labels(mut self) -> Self {
+        let Some(axis) = self.plot.series.clone().filter(|_| self.common_front && self.series.len() > 1) else {
+            return self;
+        };
+        let name = heading(&axis).0;
+        let (mut points, mut front) = (Vec::new(), Vec::new());
+        for series in self.series.drain(..) {
+            let label = series.name.strip_prefix(&name).unwrap_or(&series.name).trim_start().to_owned();
+            points.extend(series.points.into_iter().map(|dot| Dot { label: label.clone(), ..dot }));
+            front.extend(series.front);
+        }
+        points.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
+        self.series.push(Series { name, points, fit: None, front });
+        self.common_front = false;
+        self
     }
 
     /// Whether a point of the sweep is on a front.
@@ -316,8 +336,11 @@ mod tests {
     use super::*;
 
     fn front_of(points: &[(f64, f64)]) -> Vec<usize> {
-        let dots: Vec<_> =
-            points.iter().enumerate().map(|(point, &(x, y))| Dot { point, x, y, title: String::new() }).collect();
+        let dots: Vec<_> = points
+            .iter()
+            .enumerate()
+            .map(|(point, &(x, y))| Dot { point, x, y, title: String::new(), label: String::new() })
+            .collect();
         front(dots.iter())
     }
 

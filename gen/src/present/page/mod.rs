@@ -1,8 +1,9 @@
 //! The page of a sweep: one HTML file that needs no network, and its drawings as files.
 //!
-//! `curves` chooses the curves and `chart` draws them, `hierarchy` draws designs, `table` prepares the table. Text and
+//! `curves` chooses the curves and `chart` draws them, `bars` draws bars, `hierarchy` draws designs, `table` prepares the table. Text and
 //! looks are in `templates/`.
 
+mod bars;
 mod chart;
 mod curves;
 mod fit;
@@ -27,6 +28,7 @@ use crate::params::show;
 use crate::point::Stage;
 use crate::present::palette;
 use crate::sweep::{Plot, Results};
+pub use bars::Bar;
 use curves::Curves;
 use names::url;
 use table::Table;
@@ -79,6 +81,14 @@ fn drawn(title: &str, curves: &Curves, series: &[(&str, Vec<[f64; 2]>)]) -> Resu
 pub fn lines(title: &str, [x, y]: [&str; 2], series: &[(&str, Vec<[f64; 2]>)]) -> Result<String> {
     let curves = Curves::of_lines(plot(title, [x, y], false), series);
     drawn(title, &curves, series)
+}
+
+/// A drawing of bars, a file of its own. Each bar has a length for each of `parts`. A line at `level` crosses all bars.
+///
+/// # Errors
+/// No bar, or a length that is not finite, or below 0, or missing.
+pub fn bars(title: &str, unit: &str, parts: &[&str], bars: &[Bar], level: Option<f64>) -> Result<String> {
+    Ok(palette::standalone(&bars::draw(title, unit, parts, bars, level)?))
 }
 
 /// One sweep.
