@@ -243,11 +243,12 @@ fn products(block: &TenderTop, config: &AxiConfig, jobs: &[fn(&Caps) -> Real]) -
 #[ignore = "minutes: a model of the whole accelerator for each fault"]
 fn faults_of_operations_that_wait_are_found() {
     let controller = |of: &str| format!("operation_controller_a40_d64_i1_b8_o8_c4_{of}");
-    let (rows, packings) = (controller("o5_r4_t1_waits"), controller("o3_r2_t1_prepares_waits"));
+    let (rows, packings) = (controller("o5_r4_t1_waits"), controller("o3_r2_t1_prepares_waits_l2"));
     let products = controller("o5_r4_t65535_prepares_waits_l1");
     let faults = [
         ("rows do not wait", Fault::net("released_i", "1'b1").module(&rows)),
-        ("packings do not wait", Fault::net("released_i", "1'b1").module(&packings)),
+        ("rows to pack do not wait", Fault::net("released_i", "1'b1").module("pack_engine")),
+        ("constants of packings do not wait", Fault::net("early_i", "1'b1").module(&packings)),
         ("the left matrix does not wait", Fault::net("released_i", "1'b1").module(&products)),
         ("weights do not wait", Fault::net("early_i", "1'b1").module(&products)),
         ("weights wait as the left matrix", Fault::net("early_i", "released_i").module(&products)),
