@@ -253,7 +253,7 @@ fn faults_of_operations_that_wait_are_found() {
         ("weights do not wait", Fault::net("early_i", "1'b1").module(&products)),
         ("weights wait as the left matrix", Fault::net("early_i", "released_i").module(&products)),
     ];
-    must_be_noticed(&side_by_side(2), bench, 400, &faults);
+    must_be_noticed(&side_by_side(2), bench, 1200, &faults);
 }
 
 /// Parts of sums: kept and doubled parts, and their columns. The own bench of `part_sums` has more of its faults.

@@ -322,7 +322,7 @@ pub fn run<A: Accelerator>(accelerator: &A, limits: Limits, job: u64, memory: &m
     let mut world = Job { accelerator, limits, memory, fetched: Vec::new(), report, flights, history, refused: false };
     let (_, end) = job_controller::run(shape, limits, job, &mut world);
     if end.code != 0 {
-        world.perhaps(shape, end);
+        world.perhaps(shape);
         accelerator.failed();
     }
     Report { end, ..world.report }

@@ -1,36 +1,37 @@
 //! What may have happened after an operation that failed, where operations overlap.
 
-use super::{Accelerator, DESCRIPTOR_BYTES, End, Fields, Job, job_controller};
+use super::{Accelerator, Fields, Job, Touched, job_controller};
 use crate::accelerators::cycles::ENGINES;
 use crate::accelerators::flights::Used;
+use crate::accelerators::memory::Memory;
 
 impl<A: Accelerator> Job<'_, A> {
     /// What may have happened after the operation that failed, where operations overlap. The next descriptor was read.
     /// If its operation could go to its engine, the one after it was read, and so on. What these operations write is not
     /// defined: they may have been dropped at any moment.
-    pub(super) fn perhaps(&mut self, shape: job_controller::Shape, end: End) {
+    pub(super) fn perhaps(&mut self, shape: job_controller::Shape) {
         let failed = self.report.executed.last().is_some_and(|executed| !executed.codes.is_empty());
         if !(failed || self.refused) {
             return;
         }
         self.flights.stick();
-        let mut at = end.place;
+        // As it was read: it may have written over itself.
+        let mut bytes = std::mem::take(&mut self.fetched);
         // Operations that are independent of it, and one that waits at each engine.
-        for _ in 0..=usize::from(job_controller::MOST_INDEPENDENT) + ENGINES {
-            let mut bytes = vec![0; DESCRIPTOR_BYTES as usize];
-            if self.memory.read(at, &mut bytes).is_err() {
-                return;
-            }
+        for n in 0..=usize::from(job_controller::MOST_INDEPENDENT) + ENGINES {
             let header = job_controller::Header::of(&bytes);
-            if self.accelerator.engine(header.opcode).is_none()
-                || (at != end.place && !self.goes(shape, header, &bytes))
-            {
+            if self.accelerator.engine(header.opcode).is_none() || (n > 0 && !self.goes(shape, header, &bytes)) {
                 return;
             }
             if header.writes_tag || header.next == 0 {
                 return;
             }
-            at = header.next;
+            let mut memory = Touched::new(self.memory, &self.report);
+            let read = memory.read(header.next, &mut bytes);
+            self.report.lost |= memory.touched;
+            if read.is_err() {
+                return;
+            }
         }
     }
 

@@ -59,18 +59,22 @@ impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for After<'_> {
         let key = (alike(self.timing, operation), turns.clone());
         if let Some((cycles, after, events)) = known.get(&key) {
             turns.clone_from(after);
-            // Reads of panels go by the table.
-            let events = match operation {
-                Operation::MatMul(product) => product.events(&accelerator.shape, 1, memory),
-                Operation::Pack(_) | Operation::Vector(_) => events.clone(),
-            };
+            let mut events = events.clone();
+            if let Operation::MatMul(product) = operation {
+                events += product.events(&accelerator.shape, 1, memory);
+            }
             return Ok(Course::until(now + cycles).making(events));
         }
-        let (end, events) = self.timing.course(accelerator, operation, now, (memory, turns))?.end(turns);
+        let mut course = self.timing.course(accelerator, operation, now, (memory, turns))?;
+        // Reads of panels go by the table, which is in memory.
+        let multiplies = matches!(operation, Operation::MatMul(_));
+        let own = if multiplies { std::mem::take(&mut course.events) } else { Events::default() };
+        let (end, mut events) = course.end(turns);
         if known.len() == MOST {
             known.clear();
         }
         known.insert(key, (end - now, turns.clone(), events.clone()));
+        events += own;
         Ok(Course::until(end).making(events))
     }
 }
