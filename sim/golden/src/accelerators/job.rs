@@ -402,7 +402,7 @@ struct Job<'a, A: Accelerator> {
 
 impl<A: Accelerator> World for Job<'_, A> {
     fn descriptor(&mut self, _address: u64) -> Vec<u8> {
-        std::mem::take(&mut self.fetched)
+        self.fetched.clone()
     }
 
     fn outcome(&mut self, action: &Action) -> u8 {
