@@ -47,7 +47,14 @@ fn for_prompts() -> TenderTop {
 /// The same, with what shortens the time between short products.
 fn quick(block: TenderTop) -> TenderTop {
     let dma = DmaSpec { check_bits: 8, ..block.bus.dma.clone() };
-    TenderTop { bus: TopParameters { dma, ..block.bus.clone() }, strip: 128, sum_tiles: 3, weight_readers: 2, ..block }
+    TenderTop {
+        bus: TopParameters { dma, ..block.bus.clone() },
+        strip: 128,
+        sum_tiles: 3,
+        weight_readers: 2,
+        pack_columns: 4,
+        ..block
+    }
 }
 
 /// Cycles in which the array computes in a layer: of rows at the end of `seen` tokens, in INT8.
@@ -78,11 +85,16 @@ fn main() -> Result<()> {
         "| PEs | tokens | cycles, one by one | the array computes | where operations overlap | the array computes |"
     );
     println!("| --- | ---: | ---: | ---: | ---: | ---: |");
-    for (block, name) in [(for_prompts(), "16 x 16"), (quick(for_decoding(128)), "2 x 128")] {
+    let blocks = [
+        (for_prompts(), "16 x 16"),
+        (for_decoding(128), "2 x 128, as `run` has them"),
+        (quick(for_decoding(128)), "2 x 128"),
+    ];
+    for (block, name) in blocks {
         let [mut apart, mut together] = [[0; 2]; 2];
         for (overlaps, cycles) in [(false, &mut apart), (true, &mut together)] {
             let bus = TopParameters { overlaps, ports: PORTS, ..block.bus.clone() };
-            let pack_columns = if overlaps { (bus.axi.data_width / 128).max(1) } else { 1 };
+            let pack_columns = if overlaps { block.pack_columns } else { 1 };
             let block = TenderTop { bus, pack_columns, ..block.clone() };
             let on = OnTender::new(block)?;
             let (lowering, window) = (on.lowering(), window(on.address_width()));

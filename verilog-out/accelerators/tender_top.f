@@ -37,6 +37,11 @@
 ../modules/command_list_n5_t65535_c4.v
 ../modules/operation_controller_a64_d128_i1_b16_o8_c4_o5_r4_t65535_prepares.v
 ../modules/strip_walker_a64_d128_i1_b16_o8_c4_r16_b16_l8_c64_inferred.v
+../modules/stream_width_converter_i128_o128.v
+../modules/ram_d512_w128_g128_inferred.v
+../modules/double_buffer_d512_w128_g128_inferred.v
+../modules/panel_buffer_a64_d128_i1_w64_d1024_inferred.v
+../modules/weight_buffer_a64_d128_i1_w64_d1024_inferred_n1.v
 ../modules/stream_fifo_w256_d11_registers.v
 ../modules/float_from_int_fp32_w41_signed_s1.v
 ../modules/float_convert_fp16_fp32_s0_ieee.v
@@ -46,11 +51,6 @@
 ../modules/float_convert_fp32_fp16_s1_ieee.v
 ../modules/tender_lane_w41_f1_m2_a2_i1.v
 ../modules/result_stage_r16_c16_w41_f1_m2_a2_i1.v
-../modules/stream_width_converter_i128_o128.v
-../modules/ram_d512_w128_g128_inferred.v
-../modules/double_buffer_d512_w128_g128_inferred.v
-../modules/panel_buffer_a64_d128_i1_w64_d1024_inferred.v
-../modules/weight_buffer_a64_d128_i1_w64_d1024_inferred_n1.v
 ../modules/ram_d256_w128_g128_inferred.v
 ../modules/double_buffer_d256_w128_g128_inferred.v
 ../modules/panel_buffer_a64_d128_i1_w16_d2048_inferred.v

@@ -131,6 +131,24 @@ fn quick() -> [TenderTop; 2] {
     [narrow, wide]
 }
 
+/// Columns of a packing that the parts cannot take, or that no engine would.
+#[test]
+fn wrong_columns_of_packings_are_named() {
+    let [narrow, wide] = quick();
+    let array = MultiScaleArray { rows: 256, ..wide.array.clone() };
+    let bus = TopParameters { overlaps: false, ..narrow.bus.clone() };
+    let blocks = [
+        TenderTop { pack_columns: 3, ..narrow.clone() },
+        TenderTop { pack_columns: 32, ..wide.clone() },
+        TenderTop { array, pack_columns: 32, ..narrow.clone() },
+        TenderTop { bus, ..narrow },
+    ];
+    for block in blocks {
+        let told = hdl::lang::elaborate(&block).unwrap_err().to_string();
+        assert!(told.contains("`pack_columns` is"), "{told}");
+    }
+}
+
 /// And their cycles.
 #[test]
 fn cycles_of_operations_that_overlap() {

@@ -4,7 +4,7 @@ use super::pack_stage::{PackStage, PackStagePorts};
 use super::strip_walker::{StripWalker, StripWalkerPorts};
 use super::tender_engine::RECORD;
 use super::tender_operations::{PackOperation, PackOperationPorts};
-use super::tender_results::{PanelEnds, panel_words, records};
+use super::tender_results::{PanelEnds, panel_words, records, records_of, words_of};
 use super::turn_buffer::TurnBuffer;
 use crate::accelerators::engine::{EnginePorts, EngineSpec};
 use crate::accelerators::sizes::{fit, groups};
@@ -33,7 +33,9 @@ parameters! {
     }
     rules = |p, rules| {
         rules.part("stage", &p.stage);
-        rules.part("strip", &p.turn());
+        rules.part("stage.group", &records_of(&p.axi, p.stage.group));
+        rules.part("stage.group", &words_of(&p.axi, p.stage.lanes()));
+        rules.part("stage.group", &p.turn());
         rules.part("strip", &p.walker());
         rules.part("dma", &p.controller());
     };
@@ -152,7 +154,8 @@ impl PackEngine {
         connect_all!(m, strips.matrix, of, [rows, columns]);
         m.connect(strips.matrix.half, of.int8);
         let (read, none) = (io.shell.read_command.at(ROWS), controller.read_command.at(ROWS));
-        let released = io.shell.released_i.unwrap_or(bit().lit(1));
+        // As the controller holds its own commands for them. An engine beside others always has the port.
+        let released = io.shell.released_i.unwrap_or(yes);
         read.data.drive(m, "rows_command", &strips.command.data);
         m.connect(read.valid, strips.command.valid & released);
         m.connect(strips.command.ready, read.ready & released);

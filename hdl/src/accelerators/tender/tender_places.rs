@@ -71,8 +71,8 @@ impl<P: EnginePe> TenderEngineOf<P> {
         m: &mut Module,
         io: &TenderEnginePorts,
         fields: &Fields,
-        controller: &OperationControllerPorts,
-        strips: &StripWalkerPorts,
+        (controller, strips): (&OperationControllerPorts, &StripWalkerPorts),
+        first: Option<Signal>,
     ) {
         let (of, product, integers, (row_tiles, column_tiles)) =
             (&fields.of, fields.product, fields.integers, fields.tiles);
@@ -99,9 +99,10 @@ impl<P: EnginePe> TenderEngineOf<P> {
         // B is read again for each panel of A, and so are constants of columns.
         let b_times = mux(product, row_tiles, none);
         let constants = Place { rows: mux(of.per_row, one, row_tiles), ..constants };
-        let [b, rest] = self.halves(m, of.channels.extend(16), b);
         let mut commands = vec![(product, a), (b_times, b), (yes, constants), (product, table)];
-        if self.weight_readers > 1 {
+        if let Some(first) = first {
+            let [begin, rest] = self.halves(m, (first, of.channels), b);
+            commands[1].1 = begin;
             commands.push((b_times & rest.row_bytes.any().repeat(16), rest));
         }
         commands.push((integers, out));
@@ -111,16 +112,12 @@ impl<P: EnginePe> TenderEngineOf<P> {
         self.strips(m, io, fields, controller, strips);
     }
 
-    /// Panels of B for each of the DMAs that read them.
-    fn halves(&self, m: &mut Module, channels: Signal, b: Place) -> [Place; 2] {
-        if self.weight_readers == 1 {
-            return [b, b];
-        }
+    /// Panels of B for each of two DMAs: the first channels, and the rest of all.
+    fn halves(&self, m: &mut Module, (first, all): (Signal, Signal), b: Place) -> [Place; 2] {
         let (width, word) = (self.dma.row_width, (self.word(self.array.columns) / 8).trailing_zeros());
-        let first = self.weights().first_half(m, channels);
         let bytes = |channels: Signal| fit(channels.shl(word), width);
         let begin = m.wire("first_bytes", bytes(first));
-        let rest = m.wire("rest_bytes", bytes(channels.wrapping_sub(first)));
+        let rest = m.wire("rest_bytes", bytes(all.extend(16).wrapping_sub(first)));
         let address = b.address.wrapping_add(begin.extend(64));
         [Place { row_bytes: begin, ..b }, Place { row_bytes: rest, address: m.wire("rest_address", address), ..b }]
     }

@@ -92,6 +92,16 @@ pub(super) struct PanelEnds {
     pub moves: Signal,
 }
 
+/// From so many results to beats.
+pub(super) fn words_of(axi: &AxiSpec, results: u32) -> StreamWidthConverter {
+    StreamWidthConverter { input_width: 4 * results, output_width: axi.data_width, granule: 8 }
+}
+
+/// From beats to the records of so many columns.
+pub(super) fn records_of(axi: &AxiSpec, group: u32) -> StreamWidthConverter {
+    StreamWidthConverter { input_width: axi.data_width, output_width: 8 * RECORD * group, granule: 8 }
+}
+
 /// Words of panels from `group` columns of integers a beat: what comes in waits for `input.valid`, which the caller
 /// connects.
 pub(super) fn panel_words(
@@ -102,8 +112,7 @@ pub(super) fn panel_words(
     panel: &PanelEnds,
 ) -> StreamWidthConverterPorts {
     let (all, rows) = (integers.count(), integers.count() / group);
-    let block = StreamWidthConverter { input_width: 4 * all, output_width: axi.data_width, granule: 8 };
-    let words = m.instance("u_words", block);
+    let words = m.instance("u_words", words_of(axi, all));
     m.connect(words.clear_i, abort);
     let nibble = m.nets("word_nibble", uint(4), all);
     m.for_each("nibble", all, |m, i| m.connect(nibble.at(i), integers.at(i).slice(0..4)));
@@ -139,9 +148,7 @@ pub(super) fn records(
     group: u32,
 ) -> Stream<Word> {
     m.comment("Constants.");
-    let record = 8 * RECORD;
-    let block = StreamWidthConverter { input_width: axi.data_width, output_width: record * group, granule: 8 };
-    let records = m.instance("u_records", block);
+    let records = m.instance("u_records", records_of(axi, group));
     m.connect(records.clear_i, abort);
     rows_to_words(m, "record", rows, &records);
     m.unused(records.output.strobe);
@@ -152,7 +159,7 @@ pub(super) fn records(
     m.connect_handshake(&fifo.input, &records.output);
     let used = m.nets("record", uint(CONSTANTS), group);
     m.for_each("record", group, |m, g| {
-        m.connect(used.at(g), records.output.data.data.slice_at(g * record, CONSTANTS));
+        m.connect(used.at(g), records.output.data.data.slice_at(g * (8 * RECORD), CONSTANTS));
     });
     m.connect(fifo.input.data.data, used.packed());
     m.unused(fifo.level_o);

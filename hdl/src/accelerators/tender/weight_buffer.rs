@@ -3,7 +3,7 @@
 use super::panel_buffer::PanelBuffer;
 use crate::blocks::common::bus::RowBeat;
 use crate::lang::{
-    About, Block, In, InStreams, Module, Out, Signal, Timing, bit, connect_all, mux, parameters, ports, uint,
+    About, Block, In, InStreams, Module, Out, OutOption, Signal, Timing, bit, connect_all, mux, parameters, ports, uint,
 };
 
 /// Bytes that addresses are multiples of.
@@ -33,9 +33,9 @@ impl WeightBuffer {
         PanelBuffer { depth, ..self.panels.clone() }
     }
 
-    /// Channels of the first half, of so many in all (16 bits): the second half begins at an address that a DMA can
-    /// have, and is empty if there are few.
-    pub(super) fn first_half(&self, m: &mut Module, channels: Signal) -> Signal {
+    /// Channels of the first half, of so many in all: the second half begins at an address that a DMA can have, and is
+    /// empty if there are few.
+    fn first_half(&self, m: &mut Module, channels: Signal) -> Signal {
         let (wide, unit) = (channels.extend(17), self.unit());
         let half = wide.wrapping_add(2 * unit - 1).slice(unit.trailing_zeros() + 1..17);
         let whole = m.wire("half_channels", half.shl(unit.trailing_zeros()).extend(17));
@@ -50,6 +50,8 @@ ports! {
         clear_i: In = bit(),
         /// Channels of a panel; steady while one is inside.
         channels_i: In = uint(16),
+        /// With two readers: channels of the first half. Follows channels_i in the same cycle.
+        first_o: OutOption = uint(16).when(p.readers > 1),
         /// Panels that come, of each reader its half.
         input: InStreams<RowBeat> = (p.readers, p.panels.axi.clone()),
         /// The oldest panel is there, whole.
@@ -87,6 +89,7 @@ impl Block for WeightBuffer {
             return;
         }
         let first = self.first_half(m, io.channels_i);
+        m.connect_option(io.first_o, Some(first));
         let both = m.wire("both", io.channels_i.gt(first));
         let address = io.address_i.extend(17);
         let second = m.wire("second", address.ge(first.extend(17)));

@@ -26,7 +26,6 @@ pub fn timing<P: EnginePe>(block: &TenderTopOf<P>, latency: u32) -> Timing {
         explicit: block.explicit,
         result: block.result.latency().into(),
         strip: block.strip.into(),
-        pack_columns: block.pack_columns.into(),
         unit: unit(&block.vector().unit()),
     }
 }

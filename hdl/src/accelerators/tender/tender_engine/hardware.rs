@@ -3,6 +3,7 @@
 use super::super::engine_pe::EnginePe;
 use super::super::result_stage::ResultStagePorts;
 use super::super::tender_places::Fields;
+use super::super::weight_buffer::WeightBufferPorts;
 use super::{READERS, READS_INDICES, TenderEngineOf, TenderEnginePorts};
 use crate::blocks::common::shell::OperationControllerPorts;
 use crate::lang::{About, Block, Bundle, Module, Signal, bits_for, connect_all, mux, uint};
@@ -23,10 +24,12 @@ impl<P: EnginePe> Block for TenderEngineOf<P> {
         let fields = self.fields(m, io);
         let controller = shell.controller(m, self.controller());
         let strips = m.instance("u_strips", self.walker());
-        self.place(m, io, &fields, &controller, &strips);
+        let weights = m.instance("u_scratchpad_b", self.weights());
+        m.connect(weights.channels_i, fields.of.channels.extend(16));
+        self.place(m, io, &fields, (&controller, &strips), weights.first_o);
 
         let stage = m.instance("u_results", self.results());
-        let (index_error, a_ready) = self.product(m, io, &fields, &controller, &stage);
+        let (index_error, a_ready) = self.product(m, io, &fields, &controller, (&weights, &stage));
         self.check(m, &fields, &controller, (index_error, &strips));
         self.turned(m, io, &fields, controller.begin_o, &stage, (&strips, a_ready));
         self.constants(m, io, &stage);
@@ -47,12 +50,11 @@ impl<P: EnginePe> TenderEngineOf<P> {
         io: &TenderEnginePorts,
         fields: &Fields,
         controller: &OperationControllerPorts,
-        stage: &ResultStagePorts,
+        (b, stage): (&WeightBufferPorts, &ResultStagePorts),
     ) -> (Signal, Signal) {
         let (abort, product, int8) = (io.shell.abort_i, fields.product, fields.of.int8);
         m.comment("Scratchpad and index buffer.");
         let a = m.instance("u_scratchpad_a", self.panels(self.array.rows));
-        let b = m.instance("u_scratchpad_b", self.weights());
         let index = m.instance("u_index", self.indices());
         let source = io.shell.read.at(0);
         m.connect(a.input.valid, source.valid & product);
@@ -60,7 +62,6 @@ impl<P: EnginePe> TenderEngineOf<P> {
         for (half, reader) in (0..).zip([1, READERS]).take(self.weight_readers as usize) {
             m.connect_stream(&b.input.at(half), &io.shell.read.at(reader));
         }
-        m.connect(b.channels_i, fields.of.channels.extend(16));
         m.connect_stream(&index.input, &io.shell.read.at(READS_INDICES));
         for clear in [a.clear_i, b.clear_i, index.clear_i] {
             m.connect(clear, abort);

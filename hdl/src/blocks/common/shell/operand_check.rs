@@ -105,8 +105,8 @@ impl Block for OperandCheck {
         let state = m.fsm("state", &["Idle", "Multiply", "Add", "Tell"]);
         let takes = m.wire("takes", io.operand.fire());
         m.connect(io.operand.ready, state.is("Idle") & !io.clear_i);
-        // (rows - 1) * stride, check_bits bits of rows - 1 each cycle. Addresses and strides are kept in units of 64 bytes: the
-        // verdict about others is known.
+        // (rows - 1) * stride, check_bits bits of rows - 1 each cycle. Addresses and strides are kept in units of 64
+        // bytes: the verdict about others is known.
         let span_ty = uint(self.rows_width + self.stride_width - UNIT);
         let units = |bytes: Signal| bytes.slice(UNIT..bytes.width());
         let bytes = |units: Signal| cat(&[units, uint(UNIT).lit(0)]);

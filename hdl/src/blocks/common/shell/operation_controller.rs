@@ -31,9 +31,8 @@ parameters! {
         prepares: bool = false, tag "prepares";
         /// It waits for other operations after its checks.
         waits: bool = false, tag "waits";
-        /// With waits: DMAs that read, of the first 16, which wait for all operations that this one depends on, a bit
-        /// each. It begins before.
-        /// With 0 its begin waits for them.
+        /// With waits: a bit for each DMA that reads, of the first 16. Those wait for all operations that this one depends
+        /// on, and it begins before. With 0 its begin waits for them.
         late: u32 = 0, in 0..=0xffff, note "a bit for each of the readers", tag "l", named "when set";
     }
     rules = |p, rules| {

@@ -54,7 +54,7 @@ impl<S: PeSum<Operand = i64>> Recurrence<TenderTop<S>> for Timing {
                 // An engine of its own has no other operands.
                 let operands = if self.shell.overlaps() { 3 } else { OPERANDS };
                 let begin = now + self.shell.checks(3, operands) + 1;
-                let flow = Columns::pack(self, pack, begin, &mut dmas);
+                let flow = Columns::pack((self, &accelerator.shape), pack, (begin, &mut dmas));
                 Course::new(begin, dmas, flow).late(late).making(pack.events(&accelerator.shape))
             }
             Operation::Vector(rows) => self.shell.rows(&self.unit, rows, now, turns),

@@ -108,7 +108,8 @@ impl Tiles {
         self.last_step.behind(part, self.array.last_sum())
     }
 
-    /// `read(part)`: when the last column of the part was read from the output buffer. The buffer holds two parts.
+    /// `read(part)`: when the last column of the part was read from the output buffer. The buffer holds
+    /// `sum_tiles` parts.
     pub fn advance(
         &mut self,
         ([index, a], b): ([&mut Buffer; 2], &mut Shared),

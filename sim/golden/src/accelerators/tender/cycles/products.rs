@@ -103,9 +103,8 @@ impl Columns {
     }
 
     /// A packing.
-    pub fn pack(timing: &Timing, operation: &Pack, begin: u64, dmas: &mut Dmas) -> Self {
-        let finish = &operation.finish;
-        let group = timing.pack_columns;
+    pub fn pack((timing, shape): (&Timing, &Shape), operation: &Pack, (begin, dmas): (u64, &mut Dmas)) -> Self {
+        let (finish, group) = (&operation.finish, shape.pack_columns.into());
         let mut all = Self::new(timing, (finish, group), None, begin);
         let strips = (timing.strip, group);
         all.pages = Some(Pages::new(&operation.x, finish.layout.rows, strips, timing.shell.bus_bytes));

@@ -31,7 +31,6 @@ fn timing() -> Timing {
         explicit: false,
         result: 10,
         strip: 64,
-        pack_columns: 1,
         unit: Unit { steps: 12, apart: false, rotary: 8, frames: [frame; 3], requantize: 5 },
     }
 }

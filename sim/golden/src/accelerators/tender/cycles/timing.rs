@@ -17,8 +17,6 @@ pub struct Timing {
     pub result: u64,
     /// Columns of a page of the turn buffer.
     pub strip: u64,
-    /// Columns that a packing takes in a cycle.
-    pub pack_columns: u64,
     /// The vector unit.
     pub unit: Unit,
 }
