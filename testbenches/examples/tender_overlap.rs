@@ -18,7 +18,7 @@ use models::decoder::{Config, Decoder, Precision};
 use models::{schemes, smollm2};
 use sim::facts::Facts;
 use testbenches::accelerators::decoding::{WholeAccelerator, window};
-use testbenches::accelerators::tender::decoding::{OnTender, for_decoding};
+use testbenches::accelerators::tender::decoding::{for_decoding, whole};
 
 /// Of memory.
 const LATENCY: u32 = 20;
@@ -96,7 +96,7 @@ fn main() -> Result<()> {
             let bus = TopParameters { overlaps, ports: PORTS, ..block.bus.clone() };
             let pack_columns = if overlaps { block.pack_columns } else { 1 };
             let block = TenderTop { bus, pack_columns, ..block.clone() };
-            let on = OnTender::new(block)?;
+            let on = whole(block)?;
             let (lowering, window) = (on.lowering(), window(on.address_width()));
             let mut golden = on.golden(&window, Some(LATENCY))?;
             let settings = lowering.defaults()?;

@@ -1,5 +1,7 @@
 //! `mutate`: which small faults of a block its bench notices.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use sim::mutate::{Limits, Outcome, Report, Sample, Tested};
 
@@ -27,6 +29,10 @@ pub(super) struct Args {
     /// Skip the proof that a survivor is equivalent: equivalent mutants count as not noticed
     #[arg(long)]
     no_proofs: bool,
+    /// Seconds for each attempt of a proof
+    #[arg(long, value_name = "S", default_value_t = 10, conflicts_with = "no_proofs",
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    proof_time: u64,
     /// Fail when the bench notices a smaller share, for example 0.99
     #[arg(long, value_name = "SHARE", value_parser = share)]
     floor: Option<f64>,
@@ -53,7 +59,8 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     let (params, design) = mutation::resolved(&*entry, params, args.target.params.is_default())?;
     let progress = Progress::new(1, format!("mutants of {}", design.top));
     let sample = Sample { count: args.count, seed: args.seed };
-    let proof = (!args.no_proofs).then(Limits::default);
+    let time = Duration::from_secs(args.proof_time);
+    let proof = (!args.no_proofs).then(|| Limits { time, ..Limits::default() });
     let tested = mutation::test(catalogue, &*entry, &params, &design, sample, args.vectors, proof);
     drop(progress);
     let (vectors, found) = tested?;

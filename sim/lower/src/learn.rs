@@ -27,13 +27,26 @@ pub fn by_layer(
     settings: &Settings,
     done: &mut dyn FnMut(usize),
 ) -> Result<Arrays> {
+    layer_by_layer(from, on.head_unit(), &|layer, texts| on.learn_layer(layer, texts, settings), done)
+}
+
+/// The same for any accelerator: `learn` gets a layer, whose heads have elements up to a multiple of `unit`, and the rows
+/// that the texts have before it.
+///
+/// # Errors
+/// The model cannot read the text; an error of `learn`.
+pub fn layer_by_layer(
+    from: &Source<'_>,
+    unit: usize,
+    learn: &(dyn Fn(&Layer, &[Rows]) -> Result<Arrays> + Sync),
+    done: &mut dyn FnMut(usize),
+) -> Result<Arrays> {
     let (model, count) = (from.model, from.model.config().layers);
     let mut texts: Vec<Vec<Rows>> = vec![Vec::new(); count];
     for window in &from.learning.windows {
         texts.iter_mut().zip(ahead_of_layers(model, window)?).for_each(|(all, rows)| all.push(rows));
     }
-    let learn =
-        |number: usize| on.learn_layer(&Layer::of_model(model, number, on.head_unit())?, &texts[number], settings);
+    let learn = |number: usize| learn(&Layer::of_model(model, number, unit)?, &texts[number]);
     Arrays::of_layers(&all_layers(count, &learn, done)?)
 }
 

@@ -2,11 +2,14 @@
 
 use std::fmt;
 
-use host::Window;
-use jobs::hardware::Hardware;
+use golden::accelerators::cycles::Recurrence;
+use golden::accelerators::job::Accelerator;
+use hdl::accelerators::registers::OwnRegisters;
+use host::{Device, DeviceError, Window};
+use jobs::hardware::{Hardware, HardwareError};
 use lower::learn::Learnt;
 use lower::pass::LayerLowering;
-use lower::whole::{Executor, Golden, ModelLowering};
+use lower::whole::{Executor, Golden, InSoftware, Kind, ModelLowering, OnDevice, Times};
 use models::calibration::Calibrates;
 use sim::Design;
 
@@ -118,6 +121,71 @@ pub trait WholeAccelerator: Send + Sync {
 
     /// How a model becomes chains.
     fn lowering(&self) -> &dyn ModelLowering;
+}
+
+/// Reads what the counters of a device say at the end of a job: words in which a sum overflowed, and words with a result
+/// that was saturated, or is infinite or no number.
+pub type Overflows = for<'a> fn(&mut Device<Hardware<'a>>) -> Result<[u64; 2], DeviceError<HardwareError>>;
+
+/// A block whose memory has a whole model, from its parts. `A` is its golden model, `R` its recurrence of cycles, and `T`
+/// the times of jobs that follow each other.
+pub struct Whole<B, L, A, R, T> {
+    /// The block.
+    pub block: B,
+    /// Its sizes, and how it keeps numbers.
+    pub about: String,
+    /// How a model becomes chains.
+    pub lowering: L,
+    /// Its golden model.
+    pub golden: A,
+    /// The recurrence with a memory that answers after so many cycles.
+    pub timing: fn(&B, u32) -> R,
+    /// The times of jobs by this recurrence.
+    pub times: fn(R) -> T,
+    /// The counters of a device.
+    pub overflows: Overflows,
+}
+
+impl<B, L, A, R, T> WholeAccelerator for Whole<B, L, A, R, T>
+where
+    B: hdl::accelerators::top::Accelerator + Send + Sync,
+    L: ModelLowering + Send,
+    A: Accelerator + Clone + Send + Sync + 'static,
+    R: Recurrence<A> + 'static,
+    T: Times<A>,
+{
+    fn about(&self) -> String {
+        self.about.clone()
+    }
+
+    fn design(&self) -> anyhow::Result<Design> {
+        Ok(Design::from(&hdl::lang::elaborate(&self.block)?))
+    }
+
+    fn address_width(&self) -> u32 {
+        self.golden.address_width()
+    }
+
+    fn on_hardware<'a>(&self, hardware: Hardware<'a>, window: &Window) -> anyhow::Result<Box<dyn Executor + 'a>> {
+        let kind = Kind { accelerator: B::Own::ACCELERATOR, overflows: self.overflows };
+        Ok(Box::new(OnDevice::new(hardware, kind, window, Hardware::sleep)?))
+    }
+
+    fn golden(&self, window: &Window, latency: Option<u32>) -> anyhow::Result<Box<dyn Golden>> {
+        let golden = InSoftware::<A, T>::new(self.golden.clone(), window);
+        Ok(Box::new(match latency {
+            Some(latency) => golden.timed((self.times)((self.timing)(&self.block, latency))),
+            None => golden,
+        }))
+    }
+
+    fn clock(&self, window: &Window, latency: u32) -> anyhow::Result<Clock> {
+        Ok(Clock::of(self.golden.clone(), window, (self.timing)(&self.block, latency)))
+    }
+
+    fn lowering(&self) -> &dyn ModelLowering {
+        &self.lowering
+    }
 }
 
 /// An accelerator in the shape in which it computes layers of a running model.

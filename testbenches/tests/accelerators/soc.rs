@@ -29,7 +29,7 @@ use testbenches::accelerators::drawn_layer::{Shape, Sizes, drawn, drawn_rows};
 use testbenches::accelerators::kelle::layer::decoding as kelle;
 use testbenches::accelerators::kllm::layer::decoding::OnKllm;
 use testbenches::accelerators::kllm::real::with_orizuru;
-use testbenches::accelerators::tender::decoding::{OnTender, for_decoding};
+use testbenches::accelerators::tender::decoding::{for_decoding, whole};
 use testbenches::accelerators::titanus::layer::decoding as titanus;
 use testbenches::accelerators::titanus::small_layer_core;
 use testbenches::accelerators::vector::golden_of;
@@ -221,7 +221,7 @@ fn a_cpu_runs<B: Block>(block: &B, design: Design, contents: &Contents) {
 #[ignore = "minutes, and tools that nothing else needs"]
 fn a_cpu_runs_a_layer_on_tender() {
     let block = for_decoding(8);
-    let on = OnTender::new(block.clone()).unwrap();
+    let on = whole(block.clone()).unwrap();
     let folder = root().join("sim/models/tests/oracle/llama-tied");
     let model = Decoder::open(&folder, Precision::File).unwrap().model;
     let tokens: Vec<u32> = (3..15).collect();

@@ -10,7 +10,7 @@ use host::Window;
 use jobs::hardware::{Hardware, on_hardware};
 use lower::files::Contents;
 use lower::needs::Room;
-use lower::tender::{Decoder, InSoftware, OnDevice, likeliest};
+use lower::tender::{Decoder, InSoftware, decoder, likeliest, on_device};
 use lower::whole::{Checked, DecoderModel, Executor, Orders, Recorder, Sizes, Source, Spent, Team};
 use models::decoder::arithmetic::{Norm, Projection};
 use models::decoder::{
@@ -88,7 +88,7 @@ fn row(model: &Model, token: u32) -> Vec<f64> {
 fn logits(model: &Model, block: &TenderTop, on: &mut dyn Executor, text: &[u32]) -> (Vec<Vec<f64>>, Spent) {
     let (learnt, mut all) = (learnt(model), Spent::default());
     let on_block = (&caps_of(block), block.bus.overlaps, &WINDOW);
-    let mut decoder = Decoder::new((Source::whole(model), &learnt), on_block, Sizes::one_by_one(32), on).unwrap();
+    let mut decoder = decoder((Source::whole(model), &learnt), on_block, Sizes::one_by_one(32), on).unwrap();
     let mut token = |&token: &u32| {
         let mut add = |spent: &Spent| {
             all += *spent;
@@ -124,7 +124,7 @@ fn simulate<T>(design: &Design, work: impl FnOnce(&mut dyn Executor) -> T) -> T 
     let model = sim::Model::build(design, &BuildOptions::default()).unwrap();
     let mut sim = model.instance_with(Initial::Random(seeds::seed(2))).unwrap();
     let hardware = Hardware::new(&mut sim, &AxiConfig::ideal(LATENCY), 1).unwrap();
-    work(&mut OnDevice::new(hardware, &WINDOW, Hardware::sleep).unwrap())
+    work(&mut on_device(hardware, &WINDOW, Hardware::sleep).unwrap())
 }
 
 fn design(block: &TenderTop) -> Design {
@@ -177,7 +177,7 @@ fn come_together(block: &TenderTop) -> u64 {
     simulate(&design(block), |device| {
         let (mut on, learnt, mut cycles) = (Checked::new(device, golden()), learnt(&model), 0);
         let on_block = (&caps_of(block), block.bus.overlaps, &WINDOW);
-        let mut decoder = Decoder::new((Source::whole(&model), &learnt), on_block, sizes, &mut on).unwrap();
+        let mut decoder = decoder((Source::whole(&model), &learnt), on_block, sizes, &mut on).unwrap();
         let mut pass = |texts: &[(usize, Vec<Vec<f64>>)]| -> Vec<Vec<f64>> {
             let mut add = |spent: &Spent| {
                 cycles += spent.cycles;
@@ -206,7 +206,7 @@ fn what_does_not_fit() {
     let (learnt, sizes) = (learnt(&model), Sizes::one_by_one(32));
     let refused = |block: &TenderTop, sizes: Sizes| {
         let caps = caps_of(block);
-        let made = Decoder::new((Source::whole(&model), &learnt), (&caps, false, &WINDOW), sizes, &mut software(block));
+        let made = decoder((Source::whole(&model), &learnt), (&caps, false, &WINDOW), sizes, &mut software(block));
         format!("{:#}", made.unwrap_err())
     };
     let small = TenderTop { depth: 64, steps: 70, ..block.clone() };
@@ -219,7 +219,7 @@ fn what_does_not_fit() {
     let three = team_of(
         3,
         |_, orders| orders.serve(&mut software(&block)),
-        |on| Decoder::new((Source::whole(&model), &learnt), (&caps_of(&block), false, &WINDOW), sizes, on).map(|_| ()),
+        |on| decoder((Source::whole(&model), &learnt), (&caps_of(&block), false, &WINDOW), sizes, on).map(|_| ()),
     );
     let wanted = "a residual stream of 128 for 3 accelerators side by side; wanted are multiples of 3";
     assert_eq!(three.unwrap_err().to_string(), wanted);
@@ -261,7 +261,7 @@ fn two_side_by_side_write_as_one() {
     let member = |_, orders: Orders| {
         let mut sim = built.instance_with(Initial::Random(seeds::seed(2)))?;
         let hardware = Hardware::new(&mut sim, &AxiConfig::ideal(LATENCY), 1)?;
-        let mut on = Checked::new(OnDevice::new(hardware, &WINDOW, Hardware::sleep)?, golden());
+        let mut on = Checked::new(on_device(hardware, &WINDOW, Hardware::sleep)?, golden());
         orders.serve(&mut on)?;
         bytes.lock().unwrap().push(on.bytes());
         Ok(())
@@ -284,7 +284,7 @@ fn a_member_that_fails_is_named() {
                 false => orders.serve(&mut software(&block)),
             };
             let error = team(members, |on| {
-                let mut decoder = Decoder::new(
+                let mut decoder = decoder(
                     (Source::whole(&model), &learnt),
                     (&caps_of(&block), false, &WINDOW),
                     Sizes::one_by_one(32),
@@ -312,7 +312,7 @@ fn other_hardware_is_noticed() {
     let learnt = learnt(&model);
     let refused = |device: &mut dyn Executor, golden: InSoftware, spoil: Option<u8>| {
         let mut on = Checked::new(Spoilt { device, spoil }, golden);
-        let mut decoder = Decoder::new(
+        let mut decoder = decoder(
             (Source::whole(&model), &learnt),
             (&caps_of(&block), false, &WINDOW),
             Sizes::one_by_one(32),
@@ -341,7 +341,7 @@ fn a_c_program_runs_a_layer() {
     let sizes = Sizes { rows: 3, room: Room::for_one(4) };
     let load = |memory: &mut Recorder<'_>| -> anyhow::Result<Box<dyn DecoderModel>> {
         let source = Source::layer(&model, 1)?;
-        Ok(Box::new(Decoder::new((source, &learnt), (&caps, false, &WINDOW), sizes, memory)?))
+        Ok(Box::new(decoder((source, &learnt), (&caps, false, &WINDOW), sizes, memory)?))
     };
     let contents = Contents::of_rows(&mut software(&block), load, &passes).unwrap();
     assert_eq!(contents.jobs().map(|job| job.moves.is_empty()).collect::<Vec<_>>(), [true, false, true, false]);
@@ -364,7 +364,7 @@ fn a_c_program_runs_a_layer() {
     });
     let load = |memory: &mut Recorder<'_>| -> anyhow::Result<Box<dyn DecoderModel>> {
         let source = Source::layer(&model, 2)?;
-        Ok(Box::new(Decoder::new((source, &learnt), (&caps, false, &WINDOW), sizes, memory)?))
+        Ok(Box::new(decoder((source, &learnt), (&caps, false, &WINDOW), sizes, memory)?))
     };
     let refused = Contents::of_rows(&mut software(&block), load, &passes).unwrap_err();
     assert_eq!(refused.to_string(), "there is no layer 2: the model has 2, from 0");
@@ -409,13 +409,9 @@ fn smollm2_writes_as_the_golden_model() {
     let (block, prompt) = (for_decoding(128), tokenizer.encode("Gravity is").unwrap());
     let golden = || software(&block).timed(timing(&block, LATENCY));
     let write = |on: &mut dyn Executor| {
-        let mut decoder = Decoder::new(
-            (Source::whole(&model), &learnt),
-            (&caps_of(&block), false, &WINDOW),
-            Sizes::one_by_one(256),
-            on,
-        )
-        .unwrap();
+        let mut decoder =
+            decoder((Source::whole(&model), &learnt), (&caps_of(&block), false, &WINDOW), Sizes::one_by_one(256), on)
+                .unwrap();
         let mut text = prompt.clone();
         let mut logits = Vec::new();
         for at in 0..prompt.len() + 1 {

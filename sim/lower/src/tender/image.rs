@@ -1,18 +1,13 @@
 //! The contents of memory before the first token: quantized weights as panels, tables, constants, gains, angles.
 
 use anyhow::{Error, Result, ensure};
-use golden::kllm::fp16;
 use golden::tender::calibration::{Calibration, Weights};
-use half::f16;
 use host::tender::{Caps, Constants, Panels, Sign, Table};
 use host::vector::{Integer, Operand};
-use host::{Allocator, Format, Rows, Window};
 use models::decoder::Weight;
 
-use crate::whole::Executor;
+use crate::whole;
 
-/// Bytes of a page. No burst of AXI crosses its end.
-const PAGE: u64 = 4096;
 /// Bits of an operand.
 const BITS: u32 = 8;
 /// The same for the host.
@@ -29,13 +24,6 @@ pub(super) struct Projection {
     pub columns: u32,
     pub table: Place,
     pub constants: u64,
-}
-
-/// Gains of a norm in memory, or pairs of gain and bias.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Affine {
-    pub at: u64,
-    pub layer_norm: bool,
 }
 
 /// An output of a projection.
@@ -55,62 +43,27 @@ pub(super) struct Packing {
     pub calibration: Calibration,
 }
 
-/// Puts data into a memory, one area after the other.
-pub(super) struct Placer<'a> {
+/// Puts operands of the accelerator into a memory.
+pub(super) struct Placer<'a, 'b> {
     pub caps: Caps,
-    pub free: Allocator,
-    pub memory: &'a mut dyn Executor,
+    pub base: &'a mut whole::Placer<'b>,
 }
 
-impl<'a> Placer<'a> {
-    pub fn new(caps: &Caps, window: &Window, memory: &'a mut dyn Executor) -> Self {
-        Self { caps: *caps, free: Allocator::new(window), memory }
-    }
-
-    /// Whole pages: bursts of operands that are alike end alike in all layers, so layers take the same time. The golden
-    /// model then computes the time of one.
-    fn take(&mut self, bytes: usize) -> Result<u64> {
-        Ok(self.free.take((bytes as u64).next_multiple_of(PAGE))?)
-    }
-
-    pub fn store(&mut self, bytes: &[u8]) -> Result<u64> {
-        let address = self.take(bytes.len())?;
-        self.memory.write(address, bytes)?;
-        Ok(address)
-    }
-
-    /// Zeros.
-    pub fn room(&mut self, bytes: usize) -> Result<u64> {
-        self.store(&vec![0; bytes])
-    }
-
-    /// Rows of numbers of fp16, and zeros in them.
-    pub fn rows(&mut self, rows: usize, columns: usize) -> Result<Operand> {
-        let layout = Rows::dense(Format::Fp16, rows, columns)?;
-        Ok(Operand { address: self.room(layout.bytes())?, stride: layout.stride().try_into()? })
-    }
-
-    /// Rows of numbers, rounded to fp16.
-    pub fn floats(&mut self, rows: &[Vec<f64>]) -> Result<Operand> {
-        let layout = Rows::dense(Format::Fp16, rows.len(), rows.first().map_or(0, Vec::len))?;
-        let halves: Vec<f16> = rows.iter().flatten().map(|&x| half(x)).collect();
-        Ok(Operand { address: self.store(&layout.pack_floats(&halves)?)?, stride: layout.stride().try_into()? })
-    }
-
+impl Placer<'_, '_> {
     /// A left matrix of so many rows at most.
     pub fn left(&mut self, lines: usize, channels: usize) -> Result<Operand> {
         let panels = Panels::rows(&self.caps, (INTEGER, Sign::Signed), lines, channels)?;
-        Ok(Operand { address: self.room(panels.bytes())?, stride: panels.stride().try_into()? })
+        Ok(Operand { address: self.base.room(panels.bytes())?, stride: panels.stride().try_into()? })
     }
 
     /// A right matrix of zeros.
     pub fn right(&mut self, lines: usize, channels: usize) -> Result<Operand> {
         let panels = Panels::columns(&self.caps, (INTEGER, Sign::Signed), lines, channels)?;
-        Ok(Operand { address: self.room(panels.bytes())?, stride: panels.stride().try_into()? })
+        Ok(Operand { address: self.base.room(panels.bytes())?, stride: panels.stride().try_into()? })
     }
 
     pub fn constants(&mut self, constants: &[Constants]) -> Result<u64> {
-        self.store(&Constants::bytes(constants))
+        self.base.store(&Constants::bytes(constants))
     }
 
     /// A packing of channels in groups; each channel is multiplied by its factor first.
@@ -123,7 +76,7 @@ impl<'a> Placer<'a> {
         };
         let constants: Vec<Constants> = factors.iter().zip(bias).zip(group).map(constant).collect();
         let table = Table::of_groups(group, scales.len())?;
-        let table = (self.store(&table.bytes())?, table.steps());
+        let table = (self.base.store(&table.bytes())?, table.steps());
         Ok(Packing { constants: self.constants(&constants)?, table, calibration })
     }
 
@@ -131,16 +84,16 @@ impl<'a> Placer<'a> {
     /// subtracts from its channels. Accelerators side by side each have an equal share of each group of outputs, at the
     /// same place.
     pub fn projection(&mut self, groups: &[Vec<Output<'_>>], packing: &Packing) -> Result<Projection> {
-        let parts = self.memory.parts();
+        let parts = self.base.memory.parts();
         let columns = share_of(groups, 0, parts)?.len();
         let channels = packing.calibration.bias.len();
         let whole = Panels::columns(&self.caps, (INTEGER, Sign::Signed), columns, channels)?;
-        let panels = self.take(whole.bytes())?;
+        let panels = self.base.take(whole.bytes())?;
         let constants = self.constants(&vec![Constants::default(); columns])?;
         for part in 0..parts {
             let outputs = share_of(groups, part, parts)?;
             let records = self.quantized(&outputs, packing, (part, panels, &whole))?;
-            self.memory.write_part(part, constants, &Constants::bytes(&records))?;
+            self.base.memory.write_part(part, constants, &Constants::bytes(&records))?;
         }
         let panels = Operand { address: panels, stride: whole.stride().try_into()? };
         let (channels, columns) = (channels.try_into()?, columns.try_into()?);
@@ -171,7 +124,7 @@ impl<'a> Placer<'a> {
             // Zeros up to the next panel; the last one has none after it.
             let left = address + whole.bytes() as u64 - at;
             bytes.resize(whole.stride().min(left) as usize, 0);
-            self.memory.write_part(part, at, &bytes)?;
+            self.base.memory.write_part(part, at, &bytes)?;
             at += bytes.len() as u64;
             for (o, scale) in quantized.scales.iter().enumerate() {
                 let offset = quantized.values.iter().zip(bias).map(|(row, bias)| row[o] as f64 * scale * bias);
@@ -196,9 +149,4 @@ fn share_of<'a>(groups: &[Vec<Output<'a>>], part: usize, parts: usize) -> Result
         share.extend(&group[part * outputs / parts..][..outputs / parts]);
     }
     Ok(share)
-}
-
-/// The nearest number of fp16.
-pub(super) fn half(x: f64) -> f16 {
-    f16::from_bits(fp16::from_f64(x) as u16)
 }

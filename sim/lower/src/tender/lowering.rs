@@ -1,20 +1,17 @@
 //! Tender as one of the accelerators whose memory has a whole model.
 
 use anyhow::Result;
-use half::f16;
 use host::Window;
 use host::tender::Caps;
-use host::vector::Operand;
 use models::calibration::{self, Arrays, Calibrates, Wanted};
 use models::decoder::Config;
 use models::schemes::{Choice, Settings};
 use models::tender::groups::{ByGroups, Groups};
 
-use super::{Decoder, needs, supports};
+use super::{decoder, needs};
 use crate::learn::Learnt;
 use crate::needs::{Asked, Needs};
-use crate::pass::Rows;
-use crate::whole::{DecoderModel, Executor, ModelLowering, Sizes, Source, Spent};
+use crate::whole::{DecoderModel, Executor, ModelLowering, Sizes, Source, equal_shares};
 
 /// An accelerator.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +24,7 @@ pub struct OnTender {
 
 impl ModelLowering for OnTender {
     fn shares(&self, config: &Config, parts: usize) -> Result<()> {
-        supports(config, parts)
+        equal_shares(config, parts)
     }
 
     fn needs(&self, asked: &Asked<'_>, settings: &Settings) -> Result<Needs> {
@@ -47,7 +44,7 @@ impl ModelLowering for OnTender {
         memory: &mut dyn Executor,
     ) -> Result<Box<dyn DecoderModel>> {
         let groups = Groups::of_arrays(source.model.config(), learnt.settings, learnt.arrays)?;
-        Ok(Box::new(Decoder::new((source, &groups), (&self.caps, self.overlaps, window), sizes, memory)?))
+        Ok(Box::new(decoder((source, &groups), (&self.caps, self.overlaps, window), sizes, memory)?))
     }
 }
 
@@ -80,32 +77,5 @@ impl Calibrates for OnTender {
 
     fn runs_with(&self, asked: &calibration::Asked<'_>, arrays: &Arrays) -> Result<()> {
         ByGroups.runs_with(asked, arrays)
-    }
-}
-
-impl DecoderModel for Decoder {
-    fn tokens(&self, text: usize) -> usize {
-        self.tokens(text)
-    }
-
-    fn jobs(&self) -> usize {
-        self.jobs()
-    }
-
-    fn residual(&self) -> Operand {
-        self.residual()
-    }
-
-    fn pass(
-        &mut self,
-        on: &mut dyn Executor,
-        texts: (&[(usize, Rows)], bool),
-        done: &mut dyn FnMut(&Spent) -> Result<()>,
-    ) -> Result<Vec<Vec<f16>>> {
-        self.pass(on, texts, done)
-    }
-
-    fn duplicate(&self) -> Box<dyn DecoderModel> {
-        Box::new(self.clone())
     }
 }

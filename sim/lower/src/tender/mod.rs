@@ -16,80 +16,29 @@
 //! and computes everything else in full. After a projection the host collects the shares, so the layer is cut there,
 //! too. Gate and up are multiplied before that, so the host moves one row less.
 
-mod chain;
 mod executor;
 mod image;
 mod lowering;
-mod pass;
 mod place;
 mod placed;
+mod products;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use half::f16;
-use host::tender::{Caps, Constants, Table};
-use host::vector::{Epsilon, Operand};
-use host::{ALIGNMENT, Window};
-use models::decoder::arithmetic::{Norm, Projection as Name};
-use models::decoder::{Config, Family};
+use host::Window;
+use host::tender::Caps;
 use models::tender::groups::Groups;
 
-pub use executor::{InSoftware, MAX_DESCRIPTORS, OnDevice};
+pub use executor::{InSoftware, Times, on_device};
 pub use lowering::OnTender;
+pub use products::OfTender;
 
-use crate::layer::{Heads, turns};
 use crate::needs::{Asked, Needs};
-use crate::pass::{Rows, Shares};
-use crate::whole::{Executor, Sizes, Source, Spent};
-use image::Placer;
-use place::{affine, angles, buffers, layer_image, outputs};
-use placed::{Buffers, Last, Layer, PROBABILITY};
-
-/// Elements of a head in rows are a multiple of this: heads begin where operands may.
-const HEAD_UNIT: usize = ALIGNMENT as usize / 2;
+use crate::whole::{self, Executor, HEAD_UNIT, Sizes, Source};
+use place::ByGroups;
 
 /// A model on the accelerator, with the keys and values of texts.
-#[derive(Clone, Debug)]
-pub struct Decoder {
-    caps: Caps,
-    /// Operations of the accelerator overlap.
-    overlaps: bool,
-    window: Window,
-    config: Config,
-    heads: Heads,
-    epsilon: Epsilon,
-    sizes: Sizes,
-    /// Accelerators side by side.
-    parts: usize,
-    layers: Vec<Layer>,
-    /// Where the model is whole.
-    output: Option<Last>,
-    probabilities: u64,
-    /// By position, where heads turn.
-    angles: Option<Operand>,
-    /// Channels of probabilities in their order.
-    positions: u64,
-    buffers: Buffers,
-    /// Tokens by text.
-    tokens: Vec<usize>,
-}
-
-/// Refuses a model without equal shares for so many accelerators side by side.
-///
-/// # Errors
-/// Outputs that are no multiple; the message says of what.
-pub fn supports(config: &Config, parts: usize) -> Result<()> {
-    // Rows of gate and up side by side are cut where operands may begin; all others are cut anywhere.
-    let of_ffn = if config.family == Family::Llama { HEAD_UNIT * parts } else { parts };
-    for (what, outputs, share) in [
-        ("a feed-forward network", config.ffn_width, of_ffn),
-        ("a residual stream", config.width, parts),
-        ("a vocabulary", config.vocabulary, parts),
-    ] {
-        let problem = format!("{what} of {outputs} for {parts} accelerators side by side");
-        ensure!(outputs.is_multiple_of(share), "{problem}; wanted are multiples of {share}");
-    }
-    Ok(())
-}
+pub type Decoder = whole::Decoder<OfTender>;
 
 /// Parameters that must have other values for a model whose channels are in so many groups.
 #[must_use]
@@ -113,132 +62,20 @@ pub fn needs(caps: &Caps, asked: &Asked<'_>, groups: usize) -> Needs {
     needs
 }
 
-impl Decoder {
-    /// Quantizes a model, or a layer of it, and puts it into memory.
-    ///
-    /// # Errors
-    /// The accelerator or the window has no room for the model, the groups are of another model, or its outputs have no
-    /// equal shares for the accelerators.
-    pub fn new(
-        (source, groups): (Source<'_>, &Groups),
-        (caps, overlaps, window): (&Caps, bool, &Window),
-        sizes: Sizes,
-        memory: &mut dyn Executor,
-    ) -> Result<Self> {
-        let Source { model, layers, is_whole } = source;
-        let (config, parts, Sizes { rows, room }) = (*model.config(), memory.parts(), sizes);
-        room.check()?;
-        ensure!(rows > 0, "passes of no token");
-        ensure!(
-            room.tokens <= config.context,
-            "room for {} tokens; the model's context is {}",
-            room.tokens,
-            config.context
-        );
-        let asked = Asked { config: &config, room, prompt: rows };
-        supports(&config, parts)?;
-        needs(caps, &asked, groups.scheme().groups()).refuse("the accelerator")?;
-        let heads = asked.heads(HEAD_UNIT);
-        let mut p = Placer::new(caps, window, memory);
-        let layers: Vec<Layer> = layers
-            .map(|(number, layer)| {
-                let of = place::Source { model: &layer, groups, heads };
-                layer_image(&mut p, of, number, &sizes)
-            })
-            .collect::<Result<_>>()?;
-        let output = is_whole.then(|| -> Result<Last> {
-            let packing = p.packing(groups.output().clone(), &vec![1.0; config.width])?;
-            let logits = outputs(model.weight(config.layers, Name::Logits)?, &[]);
-            let logits = p.projection(&[logits], &packing)?;
-            Ok(Last { norm: affine(&mut p, model, config.layers, Norm::Output)?, packing: packing.constants, logits })
-        });
-        let output = output.transpose()?;
-        let probability = Constants { quantizer: PROBABILITY as f32, ..Constants::default() };
-        let probabilities = p.constants(&vec![probability; room.tokens])?;
-        let angles = turns(model, heads.width).map(|turns| p.floats(&angles(&turns, room.tokens))).transpose()?;
-        Ok(Self {
-            caps: *caps,
-            overlaps,
-            window: *window,
-            heads,
-            epsilon: Epsilon::new(config.norm_eps)?,
-            sizes,
-            parts,
-            layers,
-            output,
-            probabilities,
-            angles,
-            positions: p.store(&Table::of_passes(&[(0..room.tokens).collect()])?.bytes())?,
-            buffers: buffers(&mut p, (&config, heads), &sizes, overlaps)?,
-            config,
-            tokens: vec![0; room.texts],
-        })
-    }
-
-    /// Tokens of a text so far.
-    #[must_use]
-    pub fn tokens(&self, text: usize) -> usize {
-        self.tokens.get(text).copied().unwrap_or(0)
-    }
-
-    /// What there is room for.
-    #[must_use]
-    pub fn sizes(&self) -> Sizes {
-        self.sizes
-    }
-
-    /// Jobs of a pass. Chains that are longer than a job may be are several jobs, which do not count here.
-    #[must_use]
-    pub fn jobs(&self) -> usize {
-        let of_layer = if self.parts > 1 { 5 } else { 1 };
-        of_layer * self.layers.len() + 1
-    }
-
-    /// Rows of the residual stream in memory.
-    #[must_use]
-    pub fn residual(&self) -> Operand {
-        self.buffers.x
-    }
-
-    /// Forgets all texts.
-    pub fn clear(&mut self) {
-        self.tokens.fill(0);
-    }
-
-    /// Passes the next tokens of some texts, as rows of the residual stream, through all layers. Returns the logits of
-    /// the token after the last one of each, if they are wanted. `done` is called after each job.
-    ///
-    /// # Errors
-    /// No row; a text that is not there, or comes twice; more tokens than there is room for; the executor fails. The
-    /// texts must not go on then.
-    pub fn pass(
-        &mut self,
-        on: &mut dyn Executor,
-        (texts, wanted): (&[(usize, Rows)], bool),
-        done: &mut dyn FnMut(&Spent) -> Result<()>,
-    ) -> Result<Vec<Vec<f16>>> {
-        let (rows, shares) = Shares::of(texts, &self.tokens, self.sizes.room.tokens)?;
-        let most = self.sizes.rows;
-        ensure!(rows.len() <= most, "a pass of {} tokens, there is room for {most}", rows.len());
-        ensure!(on.parts() == self.parts, "{} accelerators, the model is on {}", on.parts(), self.parts);
-        ensure!(self.output.is_some() || !wanted, "a layer alone has no logits");
-        let logits = self.through(on, (&rows, &shares), wanted, done)?;
-        shares.add_to(&mut self.tokens);
-        Ok(logits)
-    }
-
-    /// The next token of the first text: [`pass`](Self::pass) for a row alone.
-    ///
-    /// # Errors
-    /// The errors of [`pass`](Self::pass).
-    pub fn token(
-        &mut self,
-        on: &mut dyn Executor,
-        (row, wanted): (Vec<f64>, bool),
-        done: &mut dyn FnMut(&Spent) -> Result<()>,
-    ) -> Result<Vec<f16>> {
-        Ok(self.pass(on, (&[(0, vec![row])], wanted), done)?.pop().unwrap_or_default())
-    }
+/// Quantizes a model, or a layer of it, and puts it into memory.
+///
+/// # Errors
+/// The accelerator or the window has no room for the model, the groups are of another model, or its outputs have no
+/// equal shares for the accelerators.
+pub fn decoder(
+    (source, groups): (Source<'_>, &Groups),
+    (caps, overlaps, window): (&Caps, bool, &Window),
+    sizes: Sizes,
+    memory: &mut dyn Executor,
+) -> Result<Decoder> {
+    let asked = Asked { config: source.model.config(), room: sizes.room, prompt: sizes.rows };
+    needs(caps, &asked, groups.scheme().groups()).refuse("the accelerator")?;
+    Decoder::new(&mut ByGroups { groups, caps, overlaps }, (source, window), sizes, memory)
 }
 
 /// The token with the largest logit, and of several the first.

@@ -1,54 +1,83 @@
-//! Layers, buffers and angles in memory.
+//! Matrices and packed rows in memory.
 
 use anyhow::{Error, Result};
 use golden::tender::calibration::Calibration;
-use host::tender::Constants;
-use models::decoder::arithmetic::{Norm, Projection as Name};
+use host::tender::{Caps, Constants, Table};
+use models::decoder::arithmetic::Projection as Name;
 use models::decoder::calibration::Input;
-use models::decoder::{Config, Family, Model, Weight};
+use models::decoder::{Family, Model, Weight};
 use models::tender::groups::{self, Centred, Groups};
 
-use super::chain::Steps;
-use super::image::{Affine, Output, Packing, Placer};
-use super::placed::{Buffers, Head, HeadBuffers, Layer, PROBABILITY, PackedQueries};
-use crate::layer::{Heads, Turns, padded, padded_bias, with_zeros};
-use crate::whole::Sizes;
+use super::image::{Output, Packing, Placer};
+use super::placed::{Cache, Head, HeadBuffers, PROBABILITY, PackedQueries, Weights};
+use super::products::OfTender;
+use crate::layer::{Heads, padded, padded_bias, with_zeros};
+use crate::whole::{self, Images, Matrices, Shape, Sizes};
 
-/// A model, its calibration, and how wide its heads are.
-#[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
-    pub model: &'a Model,
+/// Groups of a model's channels, and the accelerator that they go to.
+pub(super) struct ByGroups<'a> {
     pub groups: &'a Groups,
-    pub heads: Heads,
+    pub caps: &'a Caps,
+    pub overlaps: bool,
 }
 
-pub(super) fn affine(p: &mut Placer<'_>, model: &Model, layer: usize, norm: Norm) -> Result<Affine> {
-    let gains = model.gain(layer, norm)?;
-    let layer_norm = model.config().family == Family::Gpt;
-    let row: Vec<f64> = match layer_norm {
-        false => gains.iter().map(|&x| x.into()).collect(),
-        true => {
-            gains.iter().zip(model.shift(layer, norm)?).flat_map(|(&gain, &bias)| [gain.into(), bias.into()]).collect()
-        }
-    };
-    Ok(Affine { at: p.floats(&[row])?.address, layer_norm })
-}
+impl Images<OfTender> for ByGroups<'_> {
+    fn products(&mut self, base: &mut whole::Placer<'_>, shape: &Shape) -> Result<OfTender> {
+        let mut p = Placer { caps: *self.caps, base };
+        let Shape { config, heads, sizes, parts } = shape;
+        let (rows, tokens) = (sizes.rows, sizes.room.tokens);
+        let (queries, stored) = (heads.queries * heads.width, heads.keys * heads.width);
+        // Queries of a head for some tokens, or of heads that share keys for one token.
+        let lines = heads.shared().max(rows);
+        let mut head = || -> Result<HeadBuffers> {
+            Ok(HeadBuffers { queries: p.left(lines, heads.width)?, weights: p.left(lines, tokens)? })
+        };
+        let first = head()?;
+        let turns = [first, if self.overlaps { head()? } else { first }];
+        let probability = Constants { quantizer: PROBABILITY as f32, ..Constants::default() };
+        Ok(OfTender {
+            caps: *self.caps,
+            overlaps: self.overlaps,
+            parts: *parts,
+            left: p.left(rows, queries.max(config.width).max(config.ffn_width))?,
+            stored: p.left(rows, 2 * stored)?,
+            probabilities: p.constants(&vec![probability; tokens])?,
+            positions: p.base.store(&Table::of_passes(&[(0..tokens).collect()])?.bytes())?,
+            turns,
+        })
+    }
 
-/// Cosine and sine of each pair of neighbours, by position.
-pub(super) fn angles(turns: &Turns, positions: usize) -> Vec<Vec<f64>> {
-    (0..positions).map(|position| turns.angles(position)).collect()
+    fn layer(
+        &mut self,
+        base: &mut whole::Placer<'_>,
+        (model, number): (&Model, usize),
+        shape: &Shape,
+    ) -> Result<Matrices<OfTender>> {
+        layer_image(&mut Placer { caps: *self.caps, base }, self.groups, (model, number), shape)
+    }
+
+    fn output(&mut self, base: &mut whole::Placer<'_>, model: &Model, shape: &Shape) -> Result<Weights> {
+        let (mut p, config) = (Placer { caps: *self.caps, base }, &shape.config);
+        let packing = p.packing(self.groups.output().clone(), &vec![1.0; config.width])?;
+        let logits = outputs(model.weight(config.layers, Name::Logits)?, &[]);
+        Ok(Weights { projection: p.projection(&[logits], &packing)?, packing: packing.constants })
+    }
 }
 
 /// Outputs of a weight with their biases.
-pub(super) fn outputs<'a>(weight: &'a Weight, biases: &[f64]) -> Vec<Output<'a>> {
+fn outputs<'a>(weight: &'a Weight, biases: &[f64]) -> Vec<Output<'a>> {
     let bias = |n: usize| biases.get(n).map_or(0.0, |&bias| bias as f32);
     (0..weight.outputs).map(|number| Output { weight, number, bias: bias(number) }).collect()
 }
 
-pub(super) fn layer_image(p: &mut Placer<'_>, of: Source<'_>, layer: usize, sizes: &Sizes) -> Result<Layer> {
-    let Source { model, groups, heads } = of;
-    let config = model.config();
-    let packing = |p: &mut Placer<'_>, calibration: Calibration| {
+fn layer_image(
+    p: &mut Placer<'_, '_>,
+    groups: &Groups,
+    (model, layer): (&Model, usize),
+    Shape { config, heads, sizes, .. }: &Shape,
+) -> Result<Matrices<OfTender>> {
+    let heads = *heads;
+    let packing = |p: &mut Placer<'_, '_>, calibration: Calibration| {
         let factors = vec![1.0; calibration.bias.len()];
         p.packing(calibration, &factors)
     };
@@ -91,18 +120,13 @@ pub(super) fn layer_image(p: &mut Placer<'_>, of: Source<'_>, layer: usize, size
         head_image(p, (by_head(queries, heads)?, &keys.units), &values, (heads, sizes))
     });
     let all = all.collect::<Result<_>>()?;
-    Ok(Layer {
-        norms: [affine(p, model, layer, Norm::Attention)?, affine(p, model, layer, Norm::FeedForward)?],
-        attention: attention.constants,
-        attention_out: attention_out.constants,
-        feed_forward: feed_forward.constants,
-        down: down.constants,
-        qkv,
-        o,
-        into,
-        back,
-        stored: p.constants(&stored.concat())?,
-        heads: all,
+    let of = |packing: Packing, projection| Weights { packing: packing.constants, projection };
+    Ok(Matrices {
+        qkv: of(attention, qkv),
+        o: of(attention_out, o),
+        into: of(feed_forward, into),
+        back: of(down, back),
+        cache: Cache { width: heads.width, packing: p.constants(&stored.concat())?, heads: all },
     })
 }
 
@@ -131,7 +155,7 @@ fn centred(of: &Centred, heads: Heads) -> Centred {
 /// same amount, and does not change softmax. So nothing is added back. The unit of a key's channel is a factor of the
 /// queries. Biases of values are added back, because probabilities sum to 1.
 fn head_image(
-    p: &mut Placer<'_>,
+    p: &mut Placer<'_, '_>,
     (queries, key_units): (Calibration, &[f64]),
     Centred { middles, units }: &Centred,
     (heads, sizes): (Heads, &Sizes),
@@ -155,47 +179,5 @@ fn head_image(
         keys: texts.clone().map(|_| p.right(sizes.room.tokens, heads.width)).collect::<Result<_>>()?,
         values: texts.map(|_| p.right(heads.width, sizes.room.tokens)).collect::<Result<_>>()?,
         value_constants: p.constants(&middles.iter().zip(units).map(value).collect::<Vec<_>>())?,
-    })
-}
-
-/// Two heads have the same buffers where operations follow each other.
-pub(super) fn buffers(
-    p: &mut Placer<'_>,
-    (c, heads): (&Config, Heads),
-    sizes: &Sizes,
-    overlaps: bool,
-) -> Result<Buffers> {
-    let (rows, context) = (sizes.rows, sizes.room.tokens);
-    let (queries, stored) = (heads.queries * heads.width, heads.keys * heads.width);
-    // Queries of a head for some tokens, or of heads that share keys for one token.
-    let lines = heads.shared().max(rows);
-    let parts = p.memory.parts();
-    let mut head = || -> Result<HeadBuffers> {
-        Ok(HeadBuffers {
-            queries: p.left(lines, heads.width)?,
-            scores: p.rows(heads.queries.max(rows), context)?,
-            probabilities: p.rows(heads.queries.max(rows), context)?,
-            weights: p.left(lines, context)?,
-        })
-    };
-    let first = head()?;
-    let turns = [first, if overlaps { head()? } else { first }];
-    let longest = c.vocabulary.max(c.ffn_width).max(queries + 2 * stored).max(c.width);
-    Ok(Buffers {
-        x: p.rows(rows, c.width)?,
-        hidden: p.rows(rows, c.width)?,
-        normed: p.rows(rows, c.width)?,
-        qkv: p.rows(rows, queries + 2 * stored)?,
-        turned: p.rows(rows, queries + 2 * stored)?,
-        attention: p.rows(rows, queries)?,
-        added: p.rows(rows, c.width)?,
-        into: p.rows(rows, 2 * c.ffn_width)?,
-        gated: p.rows(rows, c.ffn_width)?,
-        logits: p.rows(sizes.room.texts, c.vocabulary)?,
-        left: p.left(rows, queries.max(c.width).max(c.ffn_width))?,
-        stored: p.left(rows, 2 * stored)?,
-        turns,
-        job: p.room(Steps::most())?,
-        share: p.rows(rows.max(sizes.room.texts), if parts > 1 { longest / parts } else { 1 })?,
     })
 }

@@ -1,11 +1,18 @@
 //! Accelerators whose memory has a whole model: what commands and tests ask of any of them.
 //!
-//! A crate with such an accelerator implements [`ModelLowering`] and [`DecoderModel`], and gives its hardware and its
-//! golden model as an [`Executor`].
+//! [`Decoder`] is a decoder on such an accelerator: norms, projections, attention, residual sums, several texts,
+//! accelerators side by side. A crate with an accelerator says what its products are ([`Products`]), how matrices get
+//! into memory ([`Images`]), and what a model needs of it ([`ModelLowering`]). [`OnDevice`] is its hardware,
+//! [`InSoftware`] its golden model.
 
+mod decoder;
+mod device;
 mod executor;
+mod placer;
 mod record;
+mod steps;
 mod team;
+mod through;
 
 use std::borrow::Cow;
 
@@ -17,8 +24,12 @@ use models::calibration::Calibrates;
 use models::decoder::{Config, Model};
 use models::schemes::Settings;
 
+pub use decoder::{Decoder, HEAD_UNIT, Images, Matrices, Products, Seen, Shape, Stored, equal_shares};
+pub use device::{InSoftware, Kind, MAX_DESCRIPTORS, OnDevice, Since, Times};
 pub use executor::{Checked, Executor, Golden, Move, Spent, Written};
+pub use placer::{Affine, Placer, columns_from, half, rows_from};
 pub use record::{Recorded, Recorder};
+pub use steps::{Place, Steps};
 pub use team::{Orders, Team};
 
 use crate::learn::Learnt;

@@ -1,20 +1,17 @@
 //! Accelerators for decoding: one token has one row, so the array is wide and low.
 
+use ::golden::accelerators::tender::{self as golden, cycles::Timing};
 use hdl::accelerators::tender::TenderTop;
 use hdl::accelerators::top::TopParameters;
 use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::row::RowUnits;
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::blocks::tender::MultiScaleArray;
-use host::Window;
-use jobs::hardware::Hardware;
-use lower::tender::{InSoftware, OnDevice};
-use lower::whole::{Executor, Golden, ModelLowering};
-use sim::Design;
+use host::tender::Overflows;
+use lower::tender::Times;
 
-use super::super::clock::Clock;
-use super::super::decoding::{Machine, Runs, WholeAccelerator};
-use super::timing::{clock, timing};
+use super::super::decoding::{Machine, Runs, Whole};
+use super::timing::timing;
 use super::{caps_of, golden_of};
 
 /// Numbers of the longest row: the width of the feed-forward network of SmolLM2-135M.
@@ -47,62 +44,28 @@ pub fn for_decoding(columns: u32) -> TenderTop {
 
 /// How the block runs language models: with 128 columns of PEs where a user sets none. There are two rows, the least,
 /// which are one of products of 8 bits.
-pub const RUNS: Runs<TenderTop> = Runs {
-    name: "tender",
-    block: || for_decoding(128),
-    machine: |block| Ok(Machine::Whole(Box::new(OnTender::new(block)?))),
-};
+pub const RUNS: Runs<TenderTop> =
+    Runs { name: "tender", block: || for_decoding(128), machine: |block| Ok(Machine::Whole(Box::new(whole(block)?))) };
 
-/// An accelerator, and how a model becomes its chains.
-#[derive(Clone, Debug)]
-pub struct OnTender {
-    block: TenderTop,
-    lowering: lower::tender::OnTender,
-}
+/// The block at work.
+pub type OnTender = Whole<TenderTop, lower::tender::OnTender, golden::TenderTop, Timing, Times>;
 
-impl OnTender {
-    /// An accelerator with these parameters.
-    ///
-    /// # Errors
-    /// Parameters that the golden model refuses.
-    pub fn new(block: TenderTop) -> anyhow::Result<Self> {
-        golden_of(&block)?;
-        let lowering = lower::tender::OnTender { caps: caps_of(&block), overlaps: block.bus.overlaps };
-        Ok(Self { block, lowering })
-    }
-}
-
-impl WholeAccelerator for OnTender {
-    fn about(&self) -> String {
-        let (array, bus) = (&self.block.array, self.block.bus.axi.data_width);
-        format!("{} x {} PEs, INT8, a bus of {bus} bits", array.rows, array.columns)
-    }
-
-    fn design(&self) -> anyhow::Result<Design> {
-        Ok(Design::from(&hdl::lang::elaborate(&self.block)?))
-    }
-
-    fn address_width(&self) -> u32 {
-        self.block.bus.axi.address_width
-    }
-
-    fn on_hardware<'a>(&self, hardware: Hardware<'a>, window: &Window) -> anyhow::Result<Box<dyn Executor + 'a>> {
-        Ok(Box::new(OnDevice::new(hardware, window, Hardware::sleep)?))
-    }
-
-    fn golden(&self, window: &Window, latency: Option<u32>) -> anyhow::Result<Box<dyn Golden>> {
-        let golden = InSoftware::new(golden_of(&self.block)?, window);
-        Ok(Box::new(match latency {
-            Some(latency) => golden.timed(timing(&self.block, latency)),
-            None => golden,
-        }))
-    }
-
-    fn clock(&self, window: &Window, latency: u32) -> anyhow::Result<Clock> {
-        clock((&self.block, latency), window)
-    }
-
-    fn lowering(&self) -> &dyn ModelLowering {
-        &self.lowering
-    }
+/// The block with these parameters at work.
+///
+/// # Errors
+/// Parameters that the golden model refuses.
+pub fn whole(block: TenderTop) -> anyhow::Result<OnTender> {
+    let (array, bus) = (&block.array, block.bus.axi.data_width);
+    Ok(Whole {
+        about: format!("{} x {} PEs, INT8, a bus of {bus} bits", array.rows, array.columns),
+        lowering: lower::tender::OnTender { caps: caps_of(&block), overlaps: block.bus.overlaps },
+        golden: golden_of(&block)?,
+        timing,
+        times: Times::from,
+        overflows: |device| {
+            let Overflows { sums, results } = Overflows::read(device)?;
+            Ok([sums, results])
+        },
+        block,
+    })
 }
