@@ -5,6 +5,7 @@ pub mod costs;
 pub mod engine;
 pub mod golden;
 pub mod host;
+pub mod lowering;
 pub mod operation;
 pub mod packing;
 /// Registers and descriptors as constants, for drivers: what `gen` writes.

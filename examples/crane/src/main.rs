@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use crane::bench;
 use crane::costs::COSTS;
+use crane::lowering::RUNS;
 use crane::scheme::{CraneCache, CraneScheme};
 use crane::top::Crane;
 use senbazuru::{Catalogue, Line};
 
 fn main() -> ExitCode {
-    let crane = Line::<Crane>::new("crane", bench::bench).counts(COSTS);
+    let crane = Line::<Crane>::new("crane", bench::bench).counts(COSTS).runs(RUNS);
     Catalogue::standard().line(crane).scheme(Arc::new(CraneScheme)).scheme(Arc::new(CraneCache)).cli()
 }

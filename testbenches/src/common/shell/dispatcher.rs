@@ -98,6 +98,10 @@ struct Habits {
     independent: [u64; 2],
     /// An engine that ends seldom, if there is one with this number: many others go after its operation.
     slow: usize,
+    /// Of operations that would be this engine's: all others go to the next engine.
+    spared: u32,
+    /// Operations that all later ones wait for.
+    waits: u32,
 }
 
 impl Habits {
@@ -113,6 +117,8 @@ impl Habits {
             clear: one_in(&[20, 60, 300]),
             independent: [[0, 1], [0, 3], [0, 7], [5, 7]][one_in(&[0, 1, 2, 3]) as usize],
             slow: one_in(&[0, 1, 2, 9]) as usize,
+            spared: one_in(&[1, 8]),
+            waits: one_in(&[6, 40]),
         }
     }
 }
@@ -155,10 +161,14 @@ impl Player {
     fn draw(&mut self) -> Asked {
         let words = (0..self.block.words).map(|_| self.rng.random()).collect();
         let kept = Bits::random(self.block.kept_width, &mut self.rng).words().to_vec();
+        let (Habits { slow, spared, waits, .. }, engines) = (self.habits, self.block.engines as usize);
+        let engine = self.rng.random_range(0..engines);
+        // Seldom the slow one: others pass it.
+        let passes = engine == slow && !self.once_in(spared);
         Asked {
-            engine: self.rng.random_range(0..self.block.engines as usize),
-            nothing: self.once_in(12),
-            waits: self.once_in(6),
+            engine: if passes { (engine + 1) % engines } else { engine },
+            nothing: self.once_in(2 * waits),
+            waits: self.once_in(waits),
             independent: self.rng.random_range(self.habits.independent[0]..=self.habits.independent[1]),
             early: self.rng.random_range(0..=7),
             kept,

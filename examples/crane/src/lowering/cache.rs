@@ -1,0 +1,165 @@
+//! Keys and values of a head: columns of INT4 that the host packs.
+
+use lower::exact::{Exact, part};
+use lower::layer::Layer;
+use lower::learn::layer_by_layer;
+use lower::pass::{Rows, Shares};
+use lower::whole::{Executor, HEAD_UNIT, Placer, Stored};
+use models::calibration::{Arrays, Kind, Source, Wanted};
+use models::decoder::Config;
+use senbazuru::anyhow::{Result, ensure};
+use senbazuru_host::vector::Operand;
+
+use super::placed::{Columns, shift, stride};
+use crate::host::Caps;
+use crate::packing::Packing;
+
+/// The largest magnitudes of the keys and of the values of each head, in a text.
+pub struct Largest {
+    pub keys: Vec<f32>,
+    pub values: Vec<f32>,
+}
+
+/// Names of the arrays.
+const ARRAYS: [&str; 2] = ["largest.keys", "largest.values"];
+
+/// So many times the largest number of a text still fits. Groups have an exponent each, so small ones keep their digits.
+const MARGIN: f64 = 16.0;
+
+impl Largest {
+    pub fn wanted(config: &Config) -> Vec<Wanted> {
+        ARRAYS.map(|name| Wanted::new(name, Kind::Float32, &[config.layers, config.kv_heads])).into()
+    }
+
+    pub fn learn(from: &Source<'_>, done: &mut dyn FnMut(usize)) -> Result<Arrays> {
+        let learn = |layer: &Layer, texts: &[Rows]| -> Result<Arrays> {
+            let (all, mut arrays) = (Exact::of_texts(layer, texts)?, Arrays::new());
+            for (name, rows) in ARRAYS.into_iter().zip([&all.keys, &all.values]) {
+                let of_head = |head| part(rows, head, layer.heads.width).into_iter().flatten();
+                let most = |head| of_head(head).fold(0.0, |most: f64, x| most.max(x.abs())) as f32;
+                arrays.add(name, &[layer.heads.keys], (0..layer.heads.keys).map(most))?;
+            }
+            Ok(arrays)
+        };
+        layer_by_layer(from, HEAD_UNIT, &learn, done)
+    }
+
+    /// The arrays of a layer.
+    pub fn of(arrays: &Arrays) -> Result<Self> {
+        let all = |name: &str| -> Result<Vec<f32>> {
+            let found = arrays.all::<f32>(name)?;
+            let range = 2f32.powi(-40)..=65_504.0;
+            let fits = found.iter().all(|x| *x == 0.0 || range.contains(x));
+            ensure!(fits, "array `{name}` has numbers that are not 0, and not from 2^-40 to 65504");
+            Ok(found)
+        };
+        Ok(Self { keys: all(ARRAYS[0])?, values: all(ARRAYS[1])? })
+    }
+}
+
+/// Columns that grow with the tokens of a text.
+#[derive(Clone, Debug)]
+pub struct Grows {
+    packing: Packing,
+    /// Where they are, with as many channels and columns as there is room for.
+    at: Columns,
+    word: u32,
+}
+
+/// Keys and values of a layer, by key head and text.
+#[derive(Clone, Debug)]
+pub struct Cache(pub Vec<Vec<Head>>);
+
+impl Cache {
+    /// A head of a text.
+    pub fn head(&self, head: usize, text: usize) -> &Head {
+        &self.0[head][text]
+    }
+
+    /// Packs the keys and values of a pass.
+    pub fn keep(&mut self, on: &mut dyn Executor, rows: &Stored, shares: &Shares) -> Result<()> {
+        for (head, texts) in self.0.iter_mut().enumerate() {
+            for share in shares.all() {
+                let token = |row| rows.read(on, row, head);
+                let tokens = (share.row..share.row + share.rows).map(token).collect::<Result<_>>()?;
+                texts[share.text].add(on, tokens)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A head of a text.
+#[derive(Clone, Debug)]
+pub struct Head {
+    /// A column for each token.
+    keys: Grows,
+    /// A column for each element of a head, whose channels are tokens.
+    values: Grows,
+    /// The values so far, token by token: groups of tokens are packed anew when they grow.
+    kept: Vec<Vec<f64>>,
+    /// Exponents of the groups of each element.
+    exponents: Vec<Vec<u8>>,
+}
+
+impl Head {
+    /// A head of so many elements, with room for so many tokens.
+    pub fn new(
+        (p, caps): (&mut Placer<'_>, &Caps),
+        [keys, values]: [f32; 2],
+        (width, tokens): (usize, usize),
+    ) -> Result<Self> {
+        let mut grows = |most: f32, channels: usize, columns: usize| -> Result<Grows> {
+            let packing = Packing::of(&[MARGIN * f64::from(most)], caps.group as usize);
+            let at = Columns {
+                weights: Operand { address: p.room(columns * stride(channels))?, stride: stride(channels).try_into()? },
+                exponents: p.room(columns * caps.exponent_bytes(channels.try_into()?) as usize)?,
+                channels: channels.try_into()?,
+                columns: columns.try_into()?,
+                shift: shift(&packing)?,
+            };
+            Ok(Grows { packing, at, word: caps.word })
+        };
+        let (keys, values) = (grows(keys, width, tokens)?, grows(values, tokens, width)?);
+        Ok(Self { keys, values, kept: Vec::new(), exponents: vec![Vec::new(); width] })
+    }
+
+    /// The keys of the first tokens, as columns.
+    pub fn keys(&self, tokens: usize) -> Columns {
+        Columns { columns: tokens as u32, ..self.keys.at }
+    }
+
+    /// The values of the first tokens, as channels.
+    pub fn values(&self, tokens: usize) -> Columns {
+        Columns { channels: tokens as u32, ..self.values.at }
+    }
+
+    /// Packs keys and values of the next tokens.
+    pub fn add(&mut self, on: &mut dyn Executor, tokens: Vec<[Vec<f64>; 2]>) -> Result<()> {
+        let (group, first) = (self.keys.packing.group, self.kept.len());
+        for (number, [key, value]) in (first..).zip(tokens) {
+            let Grows { packing, at, word } = &self.keys;
+            let [weights, exponents] = packing.bytes(&key, *word as usize);
+            on.write(at.weights.address + number as u64 * u64::from(at.weights.stride), &weights)?;
+            on.write(at.exponents + (number * exponents.len()) as u64, &exponents)?;
+            self.kept.push(value);
+        }
+        let Grows { packing, at, word } = &self.values;
+        // From the first group that has changed: it begins at a byte.
+        let from = first / group * group;
+        let mut all = Vec::new();
+        for (element, exponents) in self.exponents.iter_mut().enumerate() {
+            let column: Vec<f64> = self.kept[from..].iter().map(|value| value[element]).collect();
+            let [weights, _] = packing.bytes(&column, *word as usize);
+            let column_at = at.weights.address + element as u64 * u64::from(at.weights.stride);
+            on.write(column_at + from as u64 / 2, &weights)?;
+            exponents.truncate(from / group);
+            exponents.extend(column.chunks(group).map(|values| packing.group(values).1 as u8));
+            // Two in a byte, in whole words.
+            let mut bytes = exponents.clone();
+            bytes.resize(self.kept.len().div_ceil(*word as usize) * (*word as usize / group), 0);
+            all.extend(bytes.chunks(2).map(|pair| pair[0] | pair[1] << 4));
+        }
+        on.write(at.exponents, &all)
+    }
+}

@@ -1,0 +1,149 @@
+//! Weights in memory, as columns of INT4.
+
+use lower::layer::{Heads, padded, padded_bias};
+use lower::whole::{Images, Matrices, Placer, Shape, half};
+use models::calibration::Arrays;
+use models::decoder::arithmetic::Projection as Name;
+use models::decoder::{Family, Model, Weight};
+use senbazuru::anyhow::{Context, Result, ensure};
+use senbazuru_host::ALIGNMENT;
+use senbazuru_host::vector::Operand;
+
+use super::Lowering;
+use super::cache::{Cache, Head, Largest};
+use crate::host::Caps;
+use crate::packing::Packing;
+
+/// A model with what its heads have learnt.
+pub struct Learnt<'a> {
+    pub on: &'a Lowering,
+    pub arrays: &'a Arrays,
+}
+
+impl Images<Lowering> for Learnt<'_> {
+    fn products(&mut self, _: &mut Placer<'_>, _: &Shape) -> Result<Lowering> {
+        Ok(*self.on)
+    }
+
+    fn layer(
+        &mut self,
+        p: &mut Placer<'_>,
+        (model, number): (&Model, usize),
+        Shape { config, heads, sizes, .. }: &Shape,
+    ) -> Result<Matrices<Lowering>> {
+        let caps = &self.on.caps;
+        let mut place = |names: &[Name]| {
+            let all = names.iter().map(|&name| Outputs::of(model, number, name, *heads)).collect::<Result<Vec<_>>>()?;
+            projection(p, caps, &all)
+        };
+        let into: &[Name] = if config.family == Family::Llama { &[Name::Gate, Name::Up] } else { &[Name::Up] };
+        let (qkv, o) = (place(&[Name::Q, Name::K, Name::V])?, place(&[Name::O])?);
+        let (into, back) = (place(into)?, place(&[Name::Down])?);
+        let Largest { keys, values } = Largest::of(&self.arrays.layer(number)?)?;
+        ensure!(keys.len() == heads.keys && values.len() == heads.keys, "arrays of {} heads", keys.len());
+        let head = |most| {
+            let text = |_| Head::new((p, caps), most, (heads.width, sizes.room.tokens));
+            (0..sizes.room.texts).map(text).collect::<Result<_>>()
+        };
+        let cache = keys.into_iter().zip(values).map(|(key, value)| [key, value]).map(head).collect::<Result<_>>()?;
+        Ok(Matrices { qkv, o, into, back, cache: Cache(cache) })
+    }
+
+    fn output(&mut self, p: &mut Placer<'_>, model: &Model, shape: &Shape) -> Result<Projection> {
+        let logits = Outputs::of(model, shape.config.layers, Name::Logits, shape.heads)?;
+        projection(p, &self.on.caps, &[logits])
+    }
+}
+
+/// The right matrix of a product.
+#[derive(Clone, Copy, Debug)]
+pub struct Columns {
+    pub weights: Operand,
+    pub exponents: u64,
+    pub channels: u32,
+    pub columns: u32,
+    pub shift: u32,
+}
+
+/// A projection: its columns, and its biases in fp16, if it has any.
+#[derive(Clone, Copy, Debug)]
+pub struct Projection {
+    pub columns: Columns,
+    pub biases: Option<Operand>,
+}
+
+/// Bytes from column to column.
+pub fn stride(channels: usize) -> usize {
+    channels.div_ceil(2).next_multiple_of(ALIGNMENT as usize)
+}
+
+/// The field `shift` of products with such columns.
+pub fn shift(packing: &Packing) -> Result<u32> {
+    packing.shift().with_context(|| format!("numbers in units of 2^{} are beyond a product's range", packing.base))
+}
+
+/// Outputs of a weight, each times a factor, and their biases.
+pub struct Outputs {
+    weight: Weight,
+    biases: Vec<f64>,
+    factor: f64,
+}
+
+impl Outputs {
+    /// A projection of a layer.
+    pub fn of(model: &Model, layer: usize, name: Name, heads: Heads) -> Result<Self> {
+        let biases = model.bias(layer, name).map(|bias| padded_bias(bias, name, heads)).unwrap_or_default();
+        // Scores come with the factor of softmax.
+        let factor = if name == Name::Q { heads.scale() } else { 1.0 };
+        Ok(Self { weight: padded(model.weight(layer, name)?, name, heads), biases, factor })
+    }
+
+    fn column(&self, number: usize) -> Vec<f64> {
+        self.weight.output(number).into_iter().map(|w| self.factor * f64::from(w)).collect()
+    }
+
+    fn bias(&self, number: usize) -> f64 {
+        self.biases.get(number).map_or(0.0, |bias| self.factor * bias)
+    }
+}
+
+/// Weights that share an input, side by side. Accelerators side by side have an equal share of each, at the same place.
+pub fn projection(p: &mut Placer<'_>, caps: &Caps, all: &[Outputs]) -> Result<Projection> {
+    let parts = p.memory.parts();
+    let (channels, outputs) = (all[0].weight.inputs, all.iter().map(|one| one.weight.outputs / parts).sum::<usize>());
+    let most = |one: &Outputs| {
+        let columns = (0..one.weight.outputs).flat_map(|number| one.column(number));
+        columns.fold(0.0, |most: f64, w| most.max(w.abs()))
+    };
+    let packing = Packing::of(&all.iter().map(most).collect::<Vec<_>>(), caps.group as usize);
+    let (stride, of_groups) = (stride(channels), caps.exponent_bytes(channels.try_into()?) as usize);
+    let (weights, exponents) = (p.take(outputs * stride)?, p.take(outputs * of_groups)?);
+    let is_biased = all.iter().any(|one| !one.biases.is_empty());
+    let biases = if is_biased { Some(Operand { stride: 0, ..p.rows(1, outputs)? }) } else { None };
+    for part in 0..parts {
+        let (mut at, mut exponent_bytes, mut bias_bytes) = (weights, Vec::new(), Vec::new());
+        for one in all {
+            let share = one.weight.outputs / parts;
+            // Some columns at a time: whole matrices would be gigabytes.
+            for first in (0..share).step_by(256) {
+                let mut bytes = Vec::with_capacity(256 * stride);
+                for number in first..share.min(first + 256) {
+                    let [column, exponents] = packing.bytes(&one.column(part * share + number), caps.word as usize);
+                    bytes.extend(&column);
+                    bytes.resize(bytes.len().next_multiple_of(stride), 0);
+                    exponent_bytes.extend(exponents);
+                    bias_bytes.extend(half(one.bias(part * share + number)).to_le_bytes());
+                }
+                p.memory.write_part(part, at, &bytes)?;
+                at += bytes.len() as u64;
+            }
+        }
+        p.memory.write_part(part, exponents, &exponent_bytes)?;
+        if let Some(biases) = biases {
+            p.memory.write_part(part, biases.address, &bias_bytes)?;
+        }
+    }
+    let weights = Operand { address: weights, stride: stride.try_into()? };
+    let (channels, columns) = (channels.try_into()?, outputs.try_into()?);
+    Ok(Projection { columns: Columns { weights, exponents, channels, columns, shift: shift(&packing)? }, biases })
+}
