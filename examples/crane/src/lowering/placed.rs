@@ -32,13 +32,16 @@ impl Images<Lowering> for Learnt<'_> {
         Shape { config, heads, sizes, .. }: &Shape,
     ) -> Result<Matrices<Lowering>> {
         let caps = &self.on.caps;
-        let mut place = |names: &[Name]| {
-            let all = names.iter().map(|&name| Outputs::of(model, number, name, *heads)).collect::<Result<Vec<_>>>()?;
-            projection(p, caps, &all)
+        let mut place = |groups: &[&[Name]]| {
+            let all = groups.iter().map(|names| Outputs::of(model, number, names, *heads));
+            projection(p, caps, &all.collect::<Result<Vec<_>>>()?)
         };
-        let into: &[Name] = if config.family == Family::Llama { &[Name::Gate, Name::Up] } else { &[Name::Up] };
-        let (qkv, o) = (place(&[Name::Q, Name::K, Name::V])?, place(&[Name::O])?);
-        let (into, back) = (place(into)?, place(&[Name::Down])?);
+        let into: &[&[Name]] = match config.family {
+            Family::Llama => &[&[Name::Gate], &[Name::Up]],
+            Family::Gpt => &[&[Name::Up]],
+        };
+        let (qkv, o) = (place(&[&[Name::Q, Name::K, Name::V]])?, place(&[&[Name::O]])?);
+        let (into, back) = (place(into)?, place(&[&[Name::Down]])?);
         let Largest { keys, values } = Largest::of(&self.arrays.layer(number)?)?;
         ensure!(keys.len() == heads.keys && values.len() == heads.keys, "arrays of {} heads", keys.len());
         let head = |most| {
@@ -50,7 +53,7 @@ impl Images<Lowering> for Learnt<'_> {
     }
 
     fn output(&mut self, p: &mut Placer<'_>, model: &Model, shape: &Shape) -> Result<Projection> {
-        let logits = Outputs::of(model, shape.config.layers, Name::Logits, shape.heads)?;
+        let logits = Outputs::of(model, shape.config.layers, &[Name::Logits], shape.heads)?;
         projection(p, &self.on.caps, &[logits])
     }
 }
@@ -82,37 +85,52 @@ pub fn shift(packing: &Packing) -> Result<u32> {
     packing.shift().with_context(|| format!("numbers in units of 2^{} are beyond a product's range", packing.base))
 }
 
-/// Outputs of a weight, each times a factor, and their biases.
+/// Outputs of weights side by side, each times a factor, and their biases.
 pub struct Outputs {
-    weight: Weight,
+    weights: Vec<(Weight, f64)>,
     biases: Vec<f64>,
-    factor: f64,
 }
 
 impl Outputs {
-    /// A projection of a layer.
-    pub fn of(model: &Model, layer: usize, name: Name, heads: Heads) -> Result<Self> {
-        let biases = model.bias(layer, name).map(|bias| padded_bias(bias, name, heads)).unwrap_or_default();
-        // Scores come with the factor of softmax.
-        let factor = if name == Name::Q { heads.scale() } else { 1.0 };
-        Ok(Self { weight: padded(model.weight(layer, name)?, name, heads), biases, factor })
+    /// Projections of a layer.
+    pub fn of(model: &Model, layer: usize, names: &[Name], heads: Heads) -> Result<Self> {
+        let (mut weights, mut biases, mut is_biased) = (Vec::new(), Vec::new(), false);
+        for &name in names {
+            // Scores come with the factor of softmax.
+            let factor = if name == Name::Q { heads.scale() } else { 1.0 };
+            let weight = padded(model.weight(layer, name)?, name, heads);
+            let bias = model.bias(layer, name).map(|bias| padded_bias(bias, name, heads));
+            is_biased |= bias.is_some();
+            biases.extend(bias.unwrap_or(vec![0.0; weight.outputs]).into_iter().map(|bias| factor * bias));
+            weights.push((weight, factor));
+        }
+        Ok(Self { weights, biases: if is_biased { biases } else { Vec::new() } })
     }
 
-    fn column(&self, number: usize) -> Vec<f64> {
-        self.weight.output(number).into_iter().map(|w| self.factor * f64::from(w)).collect()
+    fn count(&self) -> usize {
+        self.weights.iter().map(|(weight, _)| weight.outputs).sum()
     }
 
-    fn bias(&self, number: usize) -> f64 {
-        self.biases.get(number).map_or(0.0, |bias| self.factor * bias)
+    fn column(&self, mut number: usize) -> Vec<f64> {
+        let mut weights = self.weights.iter();
+        let (weight, factor) = loop {
+            match weights.next().expect("an output of these") {
+                (weight, _) if number >= weight.outputs => number -= weight.outputs,
+                found => break found,
+            }
+        };
+        weight.output(number).into_iter().map(|w| factor * f64::from(w)).collect()
     }
 }
 
-/// Weights that share an input, side by side. Accelerators side by side have an equal share of each, at the same place.
+/// Weights that share an input, side by side. Accelerators side by side have an equal share of each group of outputs, at
+/// the same place.
 pub fn projection(p: &mut Placer<'_>, caps: &Caps, all: &[Outputs]) -> Result<Projection> {
     let parts = p.memory.parts();
-    let (channels, outputs) = (all[0].weight.inputs, all.iter().map(|one| one.weight.outputs / parts).sum::<usize>());
+    let (channels, outputs) = (all[0].weights[0].0.inputs, all.iter().map(|one| one.count() / parts).sum::<usize>());
+    ensure!(all.iter().all(|one| one.count().is_multiple_of(parts)), "{outputs} outputs have no {parts} equal shares");
     let most = |one: &Outputs| {
-        let columns = (0..one.weight.outputs).flat_map(|number| one.column(number));
+        let columns = (0..one.count()).flat_map(|number| one.column(number));
         columns.fold(0.0, |most: f64, w| most.max(w.abs()))
     };
     let packing = Packing::of(&all.iter().map(most).collect::<Vec<_>>(), caps.group as usize);
@@ -123,7 +141,7 @@ pub fn projection(p: &mut Placer<'_>, caps: &Caps, all: &[Outputs]) -> Result<Pr
     for part in 0..parts {
         let (mut at, mut exponent_bytes, mut bias_bytes) = (weights, Vec::new(), Vec::new());
         for one in all {
-            let share = one.weight.outputs / parts;
+            let share = one.count() / parts;
             // Some columns at a time: whole matrices would be gigabytes.
             for first in (0..share).step_by(256) {
                 let mut bytes = Vec::with_capacity(256 * stride);
@@ -132,7 +150,8 @@ pub fn projection(p: &mut Placer<'_>, caps: &Caps, all: &[Outputs]) -> Result<Pr
                     bytes.extend(&column);
                     bytes.resize(bytes.len().next_multiple_of(stride), 0);
                     exponent_bytes.extend(exponents);
-                    bias_bytes.extend(half(one.bias(part * share + number)).to_le_bytes());
+                    bias_bytes
+                        .extend(half(one.biases.get(part * share + number).copied().unwrap_or_default()).to_le_bytes());
                 }
                 p.memory.write_part(part, at, &bytes)?;
                 at += bytes.len() as u64;

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use lower::needs::Room;
 use lower::pass::Rows;
-use lower::whole::Checked;
+use lower::whole::{Checked, Orders, Team};
 use models::decoder::arithmetic::{Norm, Projection};
 use models::decoder::{Activation, Config, Family, Float, Model, Positions, Rotary, Scaling, Weight};
+use models::schemes::Learning;
 use senbazuru::rand::RngExt;
 use senbazuru::sim::{BuildOptions, Initial, Model as Simulated};
 use testbenches::accelerators::decoding::{WholeAccelerator, window};
 
 use super::*;
+use crate::packing::Packing;
 
 const CONFIG: Config = Config {
     family: Family::Llama,
@@ -28,14 +30,19 @@ const CONFIG: Config = Config {
     context: 60,
 };
 
-fn made() -> Model {
+/// The model, or the same with weights as the crane has them, with groups of so many channels.
+fn made(group: Option<usize>) -> Model {
     use Projection::{Down, Gate, K, Logits, O, Q, Up, V};
     let mut rng = senbazuru::sim::stimulus::rng(1);
     let mut weight = |projection| {
         let [outputs, inputs] = CONFIG.shape(projection);
         let most = 2.0 / (inputs as f32).sqrt();
         let values: Vec<f32> = (0..outputs * inputs).map(|_| rng.random_range(-most..most)).collect();
-        Weight::new([outputs, inputs], &values)
+        let Some(group) = group else { return Weight::new([outputs, inputs], &values) };
+        let values: Vec<f64> = values.into_iter().map(f64::from).collect();
+        let packing = Packing::of(&values, group);
+        let rounded = values.chunks(inputs).flat_map(|column| packing.rounded(column));
+        Weight::new([outputs, inputs], &rounded.map(|w| w as f32).collect::<Vec<_>>())
     };
     let mut weights = BTreeMap::from([((CONFIG.layers, Logits), weight(Logits))]);
     let mut gains = BTreeMap::from([((CONFIG.layers, Norm::Output), vec![1.5; CONFIG.width])]);
@@ -46,43 +53,65 @@ fn made() -> Model {
     Model::new(CONFIG, weights, gains).unwrap()
 }
 
-/// Two texts: a prompt of several tokens, more than the array has rows and a group has tokens, then one of each.
+/// A crane whose array has four rows, and what it has learnt.
+fn small(model: &Model) -> (impl WholeAccelerator, Settings, Arrays) {
+    let array = ProductParameters { rows: 4, group: 8, ..(RUNS.block)().array };
+    let on = whole(Crane { array, ..(RUNS.block)() });
+    let learning = Learning { windows: vec![(0..30).map(|k| k * 7 % 50).collect()] };
+    let settings = on.lowering.defaults().unwrap();
+    let arrays = on.lowering.learn(&calibration::Source { model, learning: &learning }, &settings, &mut |_| ());
+    (on, settings, arrays.unwrap())
+}
+
+/// The last logits of two texts: a prompt of several tokens, more than the array has rows and a group has tokens; then
+/// one token of each.
+fn logits(model: &Model, on: &impl WholeAccelerator, learnt: Learnt<'_>, memory: &mut dyn Executor) -> [Vec<f64>; 2] {
+    let sizes = Sizes { rows: 20, room: Room { texts: 2, tokens: 40 } };
+    let source = Source::whole(model);
+    let mut decoder = on.lowering().model_with(&window(on.address_width()), source, learnt, sizes, memory).unwrap();
+    let rows = |text: usize, from: usize, to: usize| -> (usize, Rows) {
+        (text, model.embed(&tokens(text)[from..to], from).unwrap().iter().map(<[f64]>::to_vec).collect())
+    };
+    let mut pass = |texts: &[(usize, Rows)]| -> Vec<Vec<f64>> {
+        let logits = decoder.pass(memory, (texts, true), &mut |_| Ok(())).unwrap();
+        logits.into_iter().map(|row| row.into_iter().map(f64::from).collect()).collect()
+    };
+    pass(&[rows(0, 0, 20)]);
+    pass(&[rows(1, 0, 1)]);
+    pass(&[rows(0, 20, 21), rows(1, 1, 2)]).try_into().unwrap()
+}
+
+fn tokens(text: usize) -> Vec<u32> {
+    (0..21).map(|k| (3 * text as u32 + k) * 11 % 50).collect()
+}
+
 #[test]
 fn texts_on_the_hardware() {
-    let (model, on) = (
-        made(),
-        whole(Crane { array: ProductParameters { rows: 4, group: 8, ..(RUNS.block)().array }, ..(RUNS.block)() }),
-    );
-    let learning =
-        models::schemes::Learning { windows: vec![(0..30).map(|k| k * 7 % 50).collect()] };
-    let settings = on.lowering.defaults().unwrap();
-    let arrays = on.lowering.learn(&calibration::Source { model: &model, learning: &learning }, &settings, &mut |_| ());
-    let (arrays, window) = (arrays.unwrap(), window(on.address_width()));
+    let (model, rounded) = (made(None), made(Some(8)));
+    let (on, settings, arrays) = small(&model);
+    let (learnt, window) = (Learnt { settings: &settings, arrays: &arrays }, window(on.address_width()));
     let simulated = Simulated::build(&on.design().unwrap(), &BuildOptions::default()).unwrap();
     let mut sim = simulated.instance_with(Initial::Random(1)).unwrap();
     let hardware = Hardware::new(&mut sim, &AxiConfig::ideal(20), 1).unwrap();
-    let mut on_both = Checked::new(on.on_hardware(hardware, &window).unwrap(), on.golden(&window, Some(20)).unwrap());
-    let sizes = Sizes { rows: 20, room: Room { texts: 2, tokens: 40 } };
-    let learnt = Learnt { settings: &settings, arrays: &arrays };
-    let mut decoder = on.lowering.model_with(&window, Source::whole(&model), learnt, sizes, &mut on_both).unwrap();
-    let tokens: [Vec<u32>; 2] = [0, 3].map(|first| (first..first + 22).map(|k| k * 11 % 50).collect());
-    let rows = |text: usize, from: usize, to: usize| -> (usize, Rows) {
-        (text, model.embed(&tokens[text][from..to], from).unwrap().iter().map(<[f64]>::to_vec).collect())
-    };
-    let mut logits = Vec::new();
-    for texts in
-        [vec![rows(0, 0, 20)], vec![rows(1, 0, 1)], vec![rows(0, 20, 21), rows(1, 1, 2)], vec![rows(0, 21, 22)]]
-    {
-        logits = decoder.pass(&mut on_both, (&texts, true), &mut |_| Ok(())).unwrap();
+    let golden = || on.golden(&window, Some(20)).unwrap();
+    let mut both = Checked::new(on.on_hardware(hardware, &window).unwrap(), golden());
+    let found = logits(&model, &on, learnt, &mut both);
+    assert!(both.bytes() > 10_000, "{}", both.bytes());
+    for (text, (found, count)) in found.iter().zip([21, 2]).enumerate() {
+        let [to_exact, to_rounded] = [&model, &rounded].map(|model| {
+            let x = model.forward(&tokens(text)[..count], &mut model.cache(), &mut Float).unwrap();
+            let logits = model.logits(&x, &mut Float).unwrap();
+            let exact = logits.iter().last().unwrap();
+            let error: f64 = found.iter().zip(exact).map(|(a, b)| (a - b).powi(2)).sum();
+            error / exact.iter().map(|b| b * b).sum::<f64>()
+        });
+        // What is left is of activations, and of keys and values in 4 bits.
+        assert!(to_rounded < 0.1 && to_rounded < to_exact / 2.0, "{to_rounded:.2e}, {to_exact:.2e}");
     }
-    assert!(on_both.bytes() > 10_000, "{}", on_both.bytes());
-    let x = model.forward(&tokens[0], &mut model.cache(), &mut Float).unwrap();
-    let exact = model.logits(&x, &mut Float).unwrap();
-    let exact = exact.iter().last().unwrap();
-    let error: f64 = logits[0].iter().zip(exact).map(|(a, b)| (a.to_f64() - b).powi(2)).sum();
-    let error = error / exact.iter().map(|b| b * b).sum::<f64>();
-    // Weights, keys and values have 4 bits.
-    assert!(error > 0.0 && error < 0.1, "{error:.2e}");
+    // Two side by side have half of all columns each.
+    let member = |orders: Orders| orders.serve(&mut golden());
+    let pair = std::thread::scope(|scope| logits(&model, &on, learnt, &mut Team::new(scope, vec![&member; 2])));
+    assert_eq!(pair, found);
 }
 
 #[test]
