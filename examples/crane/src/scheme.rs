@@ -81,12 +81,33 @@ impl Scheme for CraneScheme {
 pub struct CraneCache;
 
 /// Keys are columns of a product whose channels are elements of a head. Values are columns whose channels are tokens.
-struct Packed(usize);
+struct Packed {
+    group: usize,
+    levels: bool,
+}
+
+/// The largest magnitude of each pair of elements, which a position turns together, over all rows.
+pub fn levels<'a>(rows: impl Iterator<Item = &'a [f64]>, width: usize) -> Vec<f64> {
+    let mut most = vec![0.0; width];
+    for pairs in rows.map(|row| row.chunks(2)) {
+        for (most, pair) in most.chunks_mut(2).zip(pairs) {
+            let all = pair.iter().fold(most[0], |most: f64, x| most.max(x.abs()));
+            most.fill(all);
+        }
+    }
+    most.into_iter().map(|most| if most > 0.0 { most } else { 1.0 }).collect()
+}
 
 impl KeyValues for Packed {
     fn store<'a>(&mut self, cached: Cached<'a>) -> Result<Cached<'a>> {
-        let keys = Columns(self.0).round(&cached.keys.stored);
-        let values = turned(&Columns(self.0).round(&turned(&cached.values.stored)));
+        let (stored, columns) = (&cached.keys.stored, Columns(self.group));
+        let levels = if self.levels { levels(stored.iter(), stored.columns) } else { vec![1.0; stored.columns] };
+        let by_level = |keys: &Matrix, of: fn(f64, f64) -> f64| {
+            let values = keys.values.iter().zip(levels.iter().cycle()).map(|(&x, &level)| of(x, level)).collect();
+            Matrix { columns: keys.columns, values }
+        };
+        let keys = by_level(&columns.round(&by_level(stored, |x, level| x / level)), |x, level| x * level);
+        let values = turned(&columns.round(&turned(&cached.values.stored)));
         Ok(cached.replaced([keys, values]))
     }
 }
@@ -113,13 +134,16 @@ impl Scheme for CraneCache {
 
     fn choices(&self) -> Vec<Choice> {
         let about = "elements or tokens that share an exponent";
-        vec![Choice { name: "group", default: "32", kind: Kind::Count(2..=64), about }]
+        let group = Choice { name: "group", default: "32", kind: Kind::Count(2..=64), about };
+        let about =
+            "whether keys are divided by the largest one of each pair of elements, by which queries are multiplied";
+        vec![group, Choice { name: "levels", default: "yes", kind: Kind::Word(&["yes", "no"]), about }]
     }
 
     fn prepare<'a>(&self, settings: &Settings, _: &'a Bench<'_>) -> Result<Prepared<'a>> {
-        let group: u64 = settings.count("group")?;
+        let (group, levels) = (settings.count::<u64>("group")?, settings.word("levels")? == "yes");
         Ok(Prepared::cache(move |_, with| {
-            with(&mut Packed(group as usize))?;
+            with(&mut Packed { group: group as usize, levels })?;
             Ok(vec![Tally::ratio(BYTES, [4 * group + 4, 8 * group], 1.0)])
         }))
     }

@@ -1,7 +1,7 @@
 //! Keys and values of a head: columns of INT4 that the host packs.
 
 use lower::exact::{Exact, part};
-use lower::layer::Layer;
+use lower::layer::{Heads, Layer};
 use lower::learn::layer_by_layer;
 use lower::pass::{Rows, Shares};
 use lower::whole::{Executor, HEAD_UNIT, Placer, Stored};
@@ -13,32 +13,37 @@ use senbazuru_host::vector::Operand;
 use super::placed::{Columns, shift, stride};
 use crate::host::Caps;
 use crate::packing::Packing;
+use crate::scheme::levels;
 
-/// The largest magnitudes of the keys and of the values of each head, in a text.
+/// The largest magnitudes in a text: of keys, for each pair of elements of each head, and of the values of each head.
 pub struct Largest {
     pub keys: Vec<f32>,
     pub values: Vec<f32>,
 }
 
-/// Names of the arrays.
-const ARRAYS: [&str; 2] = ["largest.keys", "largest.values"];
+const KEYS: &str = "largest.keys";
+const VALUES: &str = "largest.values";
 
 /// So many times the largest number of a text still fits. Groups have an exponent each, so small ones keep their digits.
 const MARGIN: f64 = 16.0;
 
 impl Largest {
     pub fn wanted(config: &Config) -> Vec<Wanted> {
-        ARRAYS.map(|name| Wanted::new(name, Kind::Float32, &[config.layers, config.kv_heads])).into()
+        let keys = [config.layers, config.kv_heads, config.head_width];
+        vec![Wanted::new(KEYS, Kind::Float32, &keys), Wanted::new(VALUES, Kind::Float32, &keys[..2])]
     }
 
     pub fn learn(from: &Source<'_>, done: &mut dyn FnMut(usize)) -> Result<Arrays> {
         let learn = |layer: &Layer, texts: &[Rows]| -> Result<Arrays> {
             let (all, mut arrays) = (Exact::of_texts(layer, texts)?, Arrays::new());
-            for (name, rows) in ARRAYS.into_iter().zip([&all.keys, &all.values]) {
-                let of_head = |head| part(rows, head, layer.heads.width).into_iter().flatten();
-                let most = |head| of_head(head).fold(0.0, |most: f64, x| most.max(x.abs())) as f32;
-                arrays.add(name, &[layer.heads.keys], (0..layer.heads.keys).map(most))?;
-            }
+            let Heads { keys: heads, width, own, .. } = layer.heads;
+            let of_keys = |head| levels(part(&all.keys, head, width).iter().map(|row| &row[..own]), own);
+            arrays.add(KEYS, &[heads, own], (0..heads).flat_map(of_keys).map(|x| x as f32))?;
+            let most = |head| {
+                let values = part(&all.values, head, width).into_iter().flatten();
+                values.fold(0.0, |most: f64, x| most.max(x.abs())) as f32
+            };
+            arrays.add(VALUES, &[heads], (0..heads).map(most))?;
             Ok(arrays)
         };
         layer_by_layer(from, HEAD_UNIT, &learn, done)
@@ -46,14 +51,13 @@ impl Largest {
 
     /// The arrays of a layer.
     pub fn of(arrays: &Arrays) -> Result<Self> {
-        let all = |name: &str| -> Result<Vec<f32>> {
+        let all = |name: &str, least: f32| -> Result<Vec<f32>> {
             let found = arrays.all::<f32>(name)?;
-            let range = 2f32.powi(-40)..=65_504.0;
-            let fits = found.iter().all(|x| *x == 0.0 || range.contains(x));
-            ensure!(fits, "array `{name}` has numbers that are not 0, and not from 2^-40 to 65504");
+            let fits = found.iter().all(|x| (least..=65_504.0).contains(x));
+            ensure!(fits, "array `{name}` has numbers that are not from {least} to 65504");
             Ok(found)
         };
-        Ok(Self { keys: all(ARRAYS[0])?, values: all(ARRAYS[1])? })
+        Ok(Self { keys: all(KEYS, f32::MIN_POSITIVE)?, values: all(VALUES, 0.0)? })
     }
 }
 
@@ -104,11 +108,7 @@ pub struct Head {
 
 impl Head {
     /// A head of so many elements, with room for so many tokens.
-    pub fn new(
-        (p, caps): (&mut Placer<'_>, &Caps),
-        [keys, values]: [f32; 2],
-        (width, tokens): (usize, usize),
-    ) -> Result<Self> {
+    pub fn new((p, caps): (&mut Placer<'_>, &Caps), values: f32, (width, tokens): (usize, usize)) -> Result<Self> {
         let mut grows = |most: f32, channels: usize, columns: usize| -> Result<Grows> {
             let packing = Packing::of(&[MARGIN * f64::from(most)], caps.group as usize);
             let at = Columns {
@@ -120,7 +120,8 @@ impl Head {
             };
             Ok(Grows { packing, at, word: caps.word })
         };
-        let (keys, values) = (grows(keys, width, tokens)?, grows(values, tokens, width)?);
+        // Keys are divided by the largest.
+        let (keys, values) = (grows(1.0, width, tokens)?, grows(values, tokens, width)?);
         Ok(Self { keys, values, kept: Vec::new(), exponents: vec![Vec::new(); width] })
     }
 

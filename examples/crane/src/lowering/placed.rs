@@ -31,9 +31,11 @@ impl Images<Lowering> for Learnt<'_> {
         (model, number): (&Model, usize),
         Shape { config, heads, sizes, .. }: &Shape,
     ) -> Result<Matrices<Lowering>> {
-        let caps = &self.on.caps;
+        let (caps, Largest { keys, values }) = (&self.on.caps, Largest::of(&self.arrays.layer(number)?)?);
+        let fits = keys.len() == heads.keys * heads.own && values.len() == heads.keys;
+        ensure!(fits, "arrays of {} keys and {} values", keys.len(), values.len());
         let mut place = |groups: &[&[Name]]| {
-            let all = groups.iter().map(|names| Outputs::of(model, number, names, *heads));
+            let all = groups.iter().map(|names| Outputs::of(model, number, names, (*heads, &keys)));
             projection(p, caps, &all.collect::<Result<Vec<_>>>()?)
         };
         let into: &[&[Name]] = match config.family {
@@ -42,18 +44,16 @@ impl Images<Lowering> for Learnt<'_> {
         };
         let (qkv, o) = (place(&[&[Name::Q, Name::K, Name::V]])?, place(&[&[Name::O]])?);
         let (into, back) = (place(into)?, place(&[&[Name::Down]])?);
-        let Largest { keys, values } = Largest::of(&self.arrays.layer(number)?)?;
-        ensure!(keys.len() == heads.keys && values.len() == heads.keys, "arrays of {} heads", keys.len());
         let head = |most| {
             let text = |_| Head::new((p, caps), most, (heads.width, sizes.room.tokens));
             (0..sizes.room.texts).map(text).collect::<Result<_>>()
         };
-        let cache = keys.into_iter().zip(values).map(|(key, value)| [key, value]).map(head).collect::<Result<_>>()?;
+        let cache = values.into_iter().map(head).collect::<Result<_>>()?;
         Ok(Matrices { qkv, o, into, back, cache: Cache(cache) })
     }
 
     fn output(&mut self, p: &mut Placer<'_>, model: &Model, shape: &Shape) -> Result<Projection> {
-        let logits = Outputs::of(model, shape.config.layers, &[Name::Logits], shape.heads)?;
+        let logits = Outputs::of(model, shape.config.layers, &[Name::Logits], (shape.heads, &[]))?;
         projection(p, &self.on.caps, &[logits])
     }
 }
@@ -87,39 +87,57 @@ pub fn shift(packing: &Packing) -> Result<u32> {
 
 /// Outputs of weights side by side, each times a factor, and their biases.
 pub struct Outputs {
-    weights: Vec<(Weight, f64)>,
+    weights: Vec<Weight>,
+    factors: Vec<f64>,
     biases: Vec<f64>,
 }
 
+/// The factor of each output: keys are divided by the largest of each pair of elements, and queries are multiplied by it.
+/// Scores come with the factor of softmax.
+fn factors(name: Name, outputs: usize, (heads, keys): (Heads, &[f32])) -> Vec<f64> {
+    let level = |head: usize, element: usize| match element < heads.own {
+        true => f64::from(keys[head * heads.own + element]),
+        false => 1.0,
+    };
+    let factor = |n: usize| match name {
+        Name::Q => heads.scale() * level(n / heads.width / heads.shared(), n % heads.width),
+        Name::K => 1.0 / level(n / heads.width, n % heads.width),
+        _ => 1.0,
+    };
+    (0..outputs).map(factor).collect()
+}
+
 impl Outputs {
-    /// Projections of a layer.
-    pub fn of(model: &Model, layer: usize, names: &[Name], heads: Heads) -> Result<Self> {
-        let (mut weights, mut biases, mut is_biased) = (Vec::new(), Vec::new(), false);
+    /// Projections of a layer, whose keys are as large as these.
+    pub fn of(model: &Model, layer: usize, names: &[Name], (heads, keys): (Heads, &[f32])) -> Result<Self> {
+        let (mut weights, mut all, mut biases, mut is_biased) = (Vec::new(), Vec::new(), Vec::new(), false);
         for &name in names {
-            // Scores come with the factor of softmax.
-            let factor = if name == Name::Q { heads.scale() } else { 1.0 };
             let weight = padded(model.weight(layer, name)?, name, heads);
+            let factors = factors(name, weight.outputs, (heads, keys));
             let bias = model.bias(layer, name).map(|bias| padded_bias(bias, name, heads));
             is_biased |= bias.is_some();
-            biases.extend(bias.unwrap_or(vec![0.0; weight.outputs]).into_iter().map(|bias| factor * bias));
-            weights.push((weight, factor));
+            let bias = bias.unwrap_or(vec![0.0; weight.outputs]);
+            biases.extend(bias.into_iter().zip(&factors).map(|(bias, factor)| factor * bias));
+            all.extend(factors);
+            weights.push(weight);
         }
-        Ok(Self { weights, biases: if is_biased { biases } else { Vec::new() } })
+        Ok(Self { weights, factors: all, biases: if is_biased { biases } else { Vec::new() } })
     }
 
     fn count(&self) -> usize {
-        self.weights.iter().map(|(weight, _)| weight.outputs).sum()
+        self.factors.len()
     }
 
-    fn column(&self, mut number: usize) -> Vec<f64> {
+    fn column(&self, number: usize) -> Vec<f64> {
+        let (mut at, factor) = (number, self.factors[number]);
         let mut weights = self.weights.iter();
-        let (weight, factor) = loop {
+        let weight = loop {
             match weights.next().expect("an output of these") {
-                (weight, _) if number >= weight.outputs => number -= weight.outputs,
-                found => break found,
+                weight if at >= weight.outputs => at -= weight.outputs,
+                weight => break weight,
             }
         };
-        weight.output(number).into_iter().map(|w| factor * f64::from(w)).collect()
+        weight.output(at).into_iter().map(|w| factor * f64::from(w)).collect()
     }
 }
 
@@ -127,7 +145,7 @@ impl Outputs {
 /// the same place.
 pub fn projection(p: &mut Placer<'_>, caps: &Caps, all: &[Outputs]) -> Result<Projection> {
     let parts = p.memory.parts();
-    let (channels, outputs) = (all[0].weights[0].0.inputs, all.iter().map(|one| one.count() / parts).sum::<usize>());
+    let (channels, outputs) = (all[0].weights[0].inputs, all.iter().map(|one| one.count() / parts).sum::<usize>());
     ensure!(all.iter().all(|one| one.count().is_multiple_of(parts)), "{outputs} outputs have no {parts} equal shares");
     let most = |one: &Outputs| {
         let columns = (0..one.count()).flat_map(|number| one.column(number));
