@@ -117,11 +117,9 @@ fn shape(number: usize) -> String {
 /// `y = 208 x^1.31, R² 0.999` with the exponent above the line.
 fn law(fit: &Fit) -> String {
     let text = match fit.law {
-        Law::Power { factor, exponent } => format!(
-            "y = {} x<tspan dy=\"-4\" class=\"tiny\">{}</tspan><tspan dy=\"4\">",
-            significant(factor, 3),
-            decimal(exponent, 2)
-        ),
+        Law::Power { factor, exponent } => {
+            format!("y = {} x<tspan dy=\"-4\">{}</tspan><tspan dy=\"4\">", significant(factor, 3), decimal(exponent, 2))
+        }
         Law::Logarithm { offset, slope } => {
             let sign = if slope < 0.0 { "−" } else { "+" };
             format!("<tspan>y = {} {sign} {} log₂ x", significant(offset, 3), significant(slope.abs(), 3))
@@ -401,7 +399,7 @@ mod tests {
     #[test]
     fn laws_in_the_legend() {
         let text = law(&Fit { law: Law::Power { factor: 208.4, exponent: 1.31 }, r2: 0.999_96 });
-        assert_eq!(text, "y = 208 x<tspan dy=\"-4\" class=\"tiny\">1.31</tspan><tspan dy=\"4\">, R² 0.9999</tspan>");
+        assert_eq!(text, "y = 208 x<tspan dy=\"-4\">1.31</tspan><tspan dy=\"4\">, R² 0.9999</tspan>");
         let text = law(&Fit { law: Law::Logarithm { offset: 3.0, slope: -4.25 }, r2: 1.0 });
         assert_eq!(text, "<tspan>y = 3 − 4.25 log₂ x, R² 1</tspan>");
     }
