@@ -181,7 +181,7 @@ clear_i[r] and act_i[r] reach PE (r, c) after c cycles, weight_i[c] reaches it a
 fn lists_in_markdown_end() {
     let out = senbazuru(&["info", "dequantization_unit", "--markdown"]).output().unwrap().stdout;
     let text = String::from_utf8(out).unwrap();
-    assert!(text.contains("neither 0 nor L\n\nReset drops all tiles inside.\n\n##"), "{text}");
+    assert!(text.contains("without a token.\n\nReset drops all tiles inside.\n\n##"), "{text}");
 }
 
 #[test]
