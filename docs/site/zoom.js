@@ -89,18 +89,21 @@
     image.addEventListener("keydown", (event) => {
       if (event.key === "Enter") open(image);
     });
-    // A drawing that is shown smaller than it was made says that it can grow.
+    const frame = image.closest("label") ?? image;
+    frame.classList.add("drawing");
+    const larger = button("Zoom", `Zoom: ${image.alt}`, () => open(image));
+    larger.className = "zoom-open";
+    frame.after(larger);
+    // A drawing that is not seen as a whole, or smaller than it was made, says that it can be opened.
     const offer = () => {
-      const frame = image.closest("label") ?? image;
-      if (image.naturalWidth === 0 || frame.parentElement.querySelector(".zoom-open")) return;
-      if (image.width < 0.97 * image.naturalWidth) {
-        const larger = button("Zoom", `Zoom: ${image.alt}`, () => open(image));
-        larger.className = "zoom-open";
-        frame.after(larger);
-      }
+      const own = image.naturalWidth;
+      // The style sheet has the least share of it.
+      image.style.setProperty("--own", `${own}px`);
+      larger.hidden = Math.min(image.width, frame.clientWidth) >= 0.97 * own;
     };
     image.addEventListener("load", offer);
+    addEventListener("resize", offer);
     image.closest("details")?.addEventListener("toggle", offer);
-    if (image.complete) offer();
+    offer();
   }
 })();

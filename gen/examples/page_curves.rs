@@ -72,7 +72,7 @@ pub fn drawings(file: &str, page: &str) -> Result<Vec<(&'static str, String)>> {
         Some("perplexity.md") => perplexities(page),
         Some("titanus-core.md") => engines(page),
         Some("comparison.md") => energies(page),
-        Some("headlines.md") => ladders(page),
+        Some("headlines.md") => Ok(vec![figures(page)?, ladders(page)?, overlaps(page)?]),
         Some("layout.md") => clocks(page),
         _ => Err(Failure::Usage(format!("{file}: wanted is one of {}", PAGES.join(", ")))),
     }
@@ -100,7 +100,7 @@ fn energies(page: &str) -> Result<Vec<(&'static str, String)>> {
 }
 
 /// Steps of the papers' ladders of energy: what follows here, divided by what is printed.
-fn ladders(page: &str) -> Result<Vec<(&'static str, String)>> {
+fn ladders(page: &str) -> Result<(&'static str, String)> {
     let table = Table::of(page, "ladders")?;
     let steps = table.rows.iter().filter_map(|row| {
         // Not of a figure such as `above 1`.
@@ -110,7 +110,63 @@ fn ladders(page: &str) -> Result<Vec<(&'static str, String)>> {
     });
     let title = "Steps of energy that follow here : the paper's";
     let drawing = bars(title, "ratio; the line is 1", &["ratio"], &steps.collect::<Vec<_>>(), Some(1.0))?;
-    Ok(vec![("headlines-ladders.svg", drawing)])
+    Ok(("headlines-ladders.svg", drawing))
+}
+
+/// Letters of a name that leave room for its bar.
+const NAME: usize = 46;
+
+/// A figure of a paper and what follows: the smaller one divided by the larger one, by the headings of the page.
+fn figures(page: &str) -> Result<(&'static str, String)> {
+    let missing = || Failure::Check("the page has no tables `headlines`".into());
+    let (_, text) = page.split_once("<!-- headlines -->").ok_or_else(missing)?;
+    let (text, _) = text.split_once("<!-- /headlines -->").ok_or_else(missing)?;
+    let (mut drawn, mut group) = (Vec::new(), "");
+    for line in text.lines() {
+        group = line.strip_prefix("## ").unwrap_or(group);
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [name, paper, follows, _, _] = cells[..] else { continue };
+        let printed = paper.split(" (").next().unwrap_or(paper);
+        let Some(found) = number(follows) else { continue };
+        // Of a range, the end that is nearer.
+        let ends = printed.split_whitespace().filter_map(number);
+        let Some(figure) = ends.min_by(|a, b| (a - found).abs().total_cmp(&(b - found).abs())) else { continue };
+        let mut name = name.replace('`', "");
+        while name.chars().count() > NAME
+            && let Some((short, _)) = name.rsplit_once(", ")
+        {
+            name = short.to_owned();
+        }
+        let (above, ratio) = (found > figure, (found / figure).min(figure / found));
+        let parts = if above { vec![0.0, ratio] } else { vec![ratio, 0.0] };
+        drawn.push(Bar { group: group.into(), name, parts, note: format!("{follows}, paper {printed}") });
+    }
+    let (title, unit) = ("Figures of the papers, and what follows", "smaller one : larger one; the line is 1");
+    let parts = ["not above the paper's", "above the paper's"];
+    Ok(("headlines-figures.svg", bars(title, unit, &parts, &drawn, Some(1.0))?))
+}
+
+/// How much faster layers become by operations side by side.
+fn overlaps(page: &str) -> Result<(&'static str, String)> {
+    let table = Table::headed(page, "top")?;
+    let (mut drawn, mut top) = (Vec::new(), "");
+    for row in &table.rows {
+        let [of, tokens, slow, fast, times] = row[..] else { continue };
+        // A row without a name belongs to the top above it.
+        top = if of.is_empty() { top } else { of };
+        let link = top.strip_prefix('[').and_then(|link| link.split_once(']'));
+        let name = link.map_or(top, |(text, _)| text).replace('`', "");
+        let (Some(before), Some(after)) = (number(slow), number(fast)) else { continue };
+        drawn.push(Bar {
+            group: String::new(),
+            name: format!("{name}, {tokens} {}", if tokens == "1" { "token" } else { "tokens" }),
+            parts: vec![before / after],
+            note: format!("{times}: {fast} cycles"),
+        });
+    }
+    let title = "Operations side by side, layer 14 of SmolLM2-135M";
+    let drawing = bars(title, "times as fast as one by one; the line is 1", &["times"], &drawn, Some(1.0))?;
+    Ok(("headlines-overlaps.svg", drawing))
 }
 
 /// Clocks of layouts, and what wires take of them.

@@ -66,9 +66,12 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
     if args.svg {
         return report::print(&page::diagram(&entry.elaborate(&params)?.manifest()));
     }
-    let info = describe(&*entry, &params)?;
+    let mut info = describe(&*entry, &params)?;
     if args.json {
         return report::json(&info);
+    }
+    if args.markdown {
+        info.contract = apart(&info.contract);
     }
     let template = if args.markdown { "info.md" } else { "info.txt" };
     let tables = [
@@ -78,6 +81,19 @@ pub(super) fn run(args: &Args, catalogue: &Catalogue) -> Result<()> {
         ("modules", modules(&info)),
     ];
     report::print(&report::fill(template, &info, &tables)?)
+}
+
+/// Markdown takes a line after a list for a part of its last entry, unless a blank line is between them.
+fn apart(text: &str) -> String {
+    let mut lines: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        let listed = |line: &str| line.starts_with("- ");
+        if lines.last().is_some_and(|last| listed(last)) && !listed(line) && !line.is_empty() {
+            lines.push("");
+        }
+        lines.push(line);
+    }
+    lines.join("\n")
 }
 
 fn describe(entry: &dyn Entry, params: &Params) -> Result<Info> {

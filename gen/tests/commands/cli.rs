@@ -176,6 +176,14 @@ clear_i[r] and act_i[r] reach PE (r, c) after c cycles, weight_i[c] reaches it a
 "#]]);
 }
 
+/// What follows a list is not a part of its last entry.
+#[test]
+fn lists_in_markdown_end() {
+    let out = senbazuru(&["info", "dequantization_unit", "--markdown"]).output().unwrap().stdout;
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.contains("without a token.\n\nReset drops all tiles inside.\n\n##"), "{text}");
+}
+
 #[test]
 fn config_file_then_set() {
     let folder = in_folder(&[("mesh.toml", "rows = 2\ncolumns = 2 # overridden\noperand_width = 4\n")]);

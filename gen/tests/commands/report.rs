@@ -131,8 +131,8 @@ fn laws_fronts_and_failures_are_shown() {
     let (folder, file) = page_of(&results);
     let page = fs::read_to_string(&file).unwrap();
     for part in [
-        "y = 100 x<tspan dy=\"-4\" class=\"tiny\">1.5</tspan><tspan dy=\"4\">, R² 1</tspan>",
-        "y = 200 x<tspan dy=\"-4\" class=\"tiny\">1.5</tspan><tspan dy=\"4\">, R² 1</tspan>",
+        "y = 100 x<tspan dy=\"-4\">1.5</tspan><tspan dy=\"4\">, R² 1</tspan>",
+        "y = 200 x<tspan dy=\"-4\">1.5</tspan><tspan dy=\"4\">, R² 1</tspan>",
         "y = 10 + 4 log₂ x, R² 1",
         "operand_width = 4, rows = 64, and_nodes = 51,200",
         "Pareto front",

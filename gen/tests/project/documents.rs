@@ -189,12 +189,44 @@ fn the_index_has_all_pages() {
     assert!(missing.is_empty(), "docs/README.md does not name {missing:?}");
 }
 
-/// From where a reader begins to the index, and from there to any page.
+/// What readers want, by the headings of the index, and the three pages that they need for it.
+const PURPOSES: [(&str, [&str; 3]); 8] = [
+    ("Generate a block", ["guide/01-first-verilog.md", "catalogue.md", "packages.md"]),
+    ("Simulate and trust it", ["guide/02-simulate-and-look.md", "cosim.md", "trust.md"]),
+    ("Write a block", ["guide/03-your-own-block.md", "adding-a-block.md", "language.md"]),
+    ("Build an accelerator", ["guide/08-your-own-accelerator.md", "blocks/reduce-top.md", "blocks/bus.md"]),
+    ("Put an accelerator into a system on chip", ["guide/05-in-your-soc.md", "integration.md", "dram.md"]),
+    ("Run your own model", ["guide/06-your-own-model.md", "your-own-model.md", "evaluation.md"]),
+    ("Compare", ["guide/07-compare.md", "comparison.md", "papers.md"]),
+    ("Towards silicon", ["guide/04-sweep-and-report.md", "synthesis.md", "layout.md"]),
+];
+
+/// A click leads from where a reader begins to the index, and the next one to the pages of a purpose, which stand first.
 #[test]
-fn every_page_is_two_clicks_away() {
+fn pages_of_a_purpose_are_two_clicks_away() {
     for (start, index) in [("README.md", "docs/README.md"), ("docs/site/front.in", "docs/index.md")] {
         assert!(targets(&read(start)).contains(&index), "{start} does not lead to {index}");
     }
+    let index = read("docs/README.md");
+    for (purpose, pages) in PURPOSES {
+        let (_, section) = index.split_once(&format!("\n## {purpose}\n")).unwrap_or_else(|| panic!("no `{purpose}`"));
+        let section = section.split("\n## ").next().unwrap();
+        assert_eq!(targets(section)[..3], pages, "{purpose}");
+    }
+}
+
+/// Headings, drawings and code are not what a page opens with.
+fn opening(page: &str) -> String {
+    let mut lines = prose(page).skip_while(|line| line.is_empty() || line.starts_with(['#', '!']));
+    lines.by_ref().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn pages_open_with_a_question() {
+    assert_eq!(opening("# Why?\n\n![Why?](a.svg)\n\n```sh\nb\n```\n\nOne\ntwo.\n\nWhy?\n"), "One two.");
+    let all = pages();
+    let silent: Vec<_> = all.iter().filter(|p| !opening(&std::fs::read_to_string(p).unwrap()).contains('?')).collect();
+    assert!(silent.is_empty(), "pages that open without the question that they answer: {silent:?}");
 }
 
 /// How many sentences a page has, and which of them have more than 25 words. Code, tables and headings are none, nor is anything

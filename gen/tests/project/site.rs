@@ -195,7 +195,10 @@ fn the_site_is_whole_and_works_from_disk() {
     let look = looked_over(&root.join("target/site/html"), None);
     assert!(look.faults.is_empty(), "{:#?}", look.faults);
     assert!(
-        look.count["pages"] > 190 && look.count["meanings"] > 700 && look.count["images"] > 400,
+        look.count["pages"] > 190
+            && look.count["meanings"] > 700
+            && look.count["images"] > 400
+            && look.count["lettered"] > 400,
         "{:?}",
         look.count
     );
@@ -223,6 +226,9 @@ fn what_is_cut_or_unreadable_is_seen() {
         ("small.html", page("<p style=\"font-size: 9px\">x</p>"), "letters of 9px"),
         ("dim.html", page(dim), "rgb(68, 68, 68) on rgb(34, 34, 34)"),
         ("missing.html", page("<img src=\"data:image/svg+xml,x\">"), "is missing"),
+        ("letters.html", page("<img src=\"small.svg\">"), "small.svg: letters of 9.0px"),
+        ("shrunk.html", page("<img src=\"wide.svg\" style=\"max-width: 100%\">"), "wide.svg: letters of 4."),
+        ("cut.html", page("<p style=\"overflow: hidden\"><img src=\"wide.svg\"></p>"), "which does not scroll"),
         ("list.html", page("x").replace("<main>", &format!("{list}<main>")), "the list at the left has a hash"),
         (
             "picture.html",
@@ -233,7 +239,13 @@ fn what_is_cut_or_unreadable_is_seen() {
             "a text picture",
         ),
     ];
-    let files: Vec<_> = pages.iter().map(|(name, text, _)| (*name, text.as_str())).collect();
+    // Letters are half as large as they say, and an exponent smaller than its line.
+    let small = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100\" height=\"50\" viewBox=\"0 0 200 100\">\
+                 <g transform=\"scale(1.5)\"><text y=\"30\" font-size=\"24\">x<tspan font-size=\"12\">2</tspan></text></g></svg>";
+    let broad = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1000\" height=\"50\" viewBox=\"0 0 1000 50\">\
+                <text y=\"30\" font-size=\"12\">x</text></svg>";
+    let drawings = [("small.svg", small), ("wide.svg", broad)];
+    let files: Vec<_> = pages.iter().map(|(name, text, _)| (*name, text.as_str())).chain(drawings).collect();
     let folder = crate::support::in_folder(&files);
     let good = page(&format!("<p>x</p><div style=\"overflow: auto\"><table><tr>{wide}</tr></table></div>")).replace(
         "</style>",

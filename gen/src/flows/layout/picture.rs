@@ -70,8 +70,11 @@ pub fn draw(drawing: &Drawing<'_>) -> String {
     let letter = (width.min(height) / 45.0).clamp(2.0, 40.0);
     let (margin, foot) = (letter, letter * 4.5);
     let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"{:.2} {:.2} {:.2} {:.2}\" font-family=\"sans-serif\" \
-         font-size=\"{letter:.2}\" fill=\"#e8eaf0\">\n<title>{}</title>\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0}\" height=\"{:.0}\" \
+         viewBox=\"{:.2} {:.2} {:.2} {:.2}\" font-family=\"sans-serif\" font-size=\"{letter:.2}\" fill=\"#e8eaf0\">\n<title>{}</title>\n",
+        // Letters of 12 pixels.
+        ((width + 2.0 * margin) * 12.0 / letter).ceil(),
+        ((height + 2.0 * margin + foot) * 12.0 / letter).ceil(),
         -margin,
         -margin,
         width + 2.0 * margin,

@@ -117,11 +117,9 @@ fn shape(number: usize) -> String {
 /// `y = 208 x^1.31, R² 0.999` with the exponent above the line.
 fn law(fit: &Fit) -> String {
     let text = match fit.law {
-        Law::Power { factor, exponent } => format!(
-            "y = {} x<tspan dy=\"-4\" class=\"tiny\">{}</tspan><tspan dy=\"4\">",
-            significant(factor, 3),
-            decimal(exponent, 2)
-        ),
+        Law::Power { factor, exponent } => {
+            format!("y = {} x<tspan dy=\"-4\">{}</tspan><tspan dy=\"4\">", significant(factor, 3), decimal(exponent, 2))
+        }
         Law::Logarithm { offset, slope } => {
             let sign = if slope < 0.0 { "−" } else { "+" };
             format!("<tspan>y = {} {sign} {} log₂ x", significant(offset, 3), significant(slope.abs(), 3))
@@ -305,8 +303,10 @@ impl Axis {
         let mut axis = Self { log, low, high, ticks: Vec::new() };
         // Powers of two get ticks at the sizes of arrays, which a reader looks for. Other numbers get round ticks.
         let own: Vec<f64> = values.iter().map(|value| axis.place(*value)).collect();
+        // Measured values, such as 4124.98, are no sizes.
+        let short = values.iter().all(|&value| value.fract() == 0.0 || significant(value, 4) == significant(value, 6));
         let roomy = || categories || own.windows(2).all(|w| axis.fit(w[0], w[1], upright));
-        if !upright && own.len() <= 9 && roomy() {
+        if !upright && own.len() <= 9 && (short || categories) && roomy() {
             axis.ticks = own;
             return axis;
         }
@@ -354,7 +354,7 @@ fn round_step(span: f64) -> f64 {
     parts.into_iter().find(|step| span / step <= 6.5).unwrap_or(power)
 }
 
-/// Powers of ten; with fewer than three of them in sight also twice and five times.
+/// Powers of ten; with fewer than three of them in sight also twice and five times, or steps that are equal.
 fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let decades = low.floor() as i32..=high.ceil() as i32;
     let seen = |factors: &[f64]| -> Vec<f64> {
@@ -366,8 +366,12 @@ fn log_ticks(low: f64, high: f64) -> Vec<f64> {
         powers
     } else if more.len() >= 3 {
         more
-    } else {
+    } else if most.len() >= 3 {
         most
+    } else {
+        let [low, high] = [low, high].map(|place| 10f64.powf(place));
+        let step = round_step(high - low);
+        ((low / step).ceil() as i64..=(high / step).floor() as i64).map(|i| i as f64 * step).collect()
     }
 }
 
@@ -379,7 +383,7 @@ mod tests {
     fn ticks() {
         assert_eq!(log_ticks(0.9, 3.1), [10.0, 100.0, 1000.0]);
         assert_eq!(log_ticks(2.5, 3.8), [500.0, 1000.0, 2000.0, 5000.0]);
-        assert_eq!(log_ticks(1.0, 1.29), [10.0, 15.0]);
+        assert_eq!(log_ticks(1.0, 1.29), [10.0, 12.0, 14.0, 16.0, 18.0]);
         assert_eq!(round_step(10.0), 2.0);
         assert_eq!(round_step(0.3), 0.05);
         let axis = Axis::of(vec![2.0, 16.0, 4.0, 8.0], true, false, false);
@@ -394,6 +398,8 @@ mod tests {
         assert_eq!(labels(&[1e5, 1.25e5, 1e6], true), ["100,000", "200,000", "500,000", "1 M"]);
         let round = ["10,000", "12,000", "14,000", "16,000", "18,000", "20,000"];
         assert_eq!(labels(&[10_000.0, 10_800.0, 20_000.0], false), round);
+        assert_eq!(labels(&[3995.5, 4124.98, 4873.79], false), ["4000", "4200", "4400", "4600", "4800"]);
+        assert_eq!(labels(&[0.54, 1.05, 2.06], false), ["0.54", "1.05", "2.06"]);
         assert_eq!(labels(&[4.0, 5.0, 16.0, 32.0], true), ["4", "5", "16", "32"]);
         assert_eq!([999_999.0, 1e6, 2.5e7].map(|value| axis.label(value)), ["999,999", "1 M", "25 M"]);
     }
@@ -401,7 +407,7 @@ mod tests {
     #[test]
     fn laws_in_the_legend() {
         let text = law(&Fit { law: Law::Power { factor: 208.4, exponent: 1.31 }, r2: 0.999_96 });
-        assert_eq!(text, "y = 208 x<tspan dy=\"-4\" class=\"tiny\">1.31</tspan><tspan dy=\"4\">, R² 0.9999</tspan>");
+        assert_eq!(text, "y = 208 x<tspan dy=\"-4\">1.31</tspan><tspan dy=\"4\">, R² 0.9999</tspan>");
         let text = law(&Fit { law: Law::Logarithm { offset: 3.0, slope: -4.25 }, r2: 1.0 });
         assert_eq!(text, "<tspan>y = 3 − 4.25 log₂ x, R² 1</tspan>");
     }

@@ -8,16 +8,16 @@ use hdl::emit::{Manifest, ManifestModule, ManifestPort};
 use crate::present::palette::escape;
 
 /// Size of a module's box, the space between boxes, the height of a port, all in pixels.
-const BOX: (usize, usize) = (216, 58);
+const BOX: (usize, usize) = (240, 58);
 const GAP: (usize, usize) = (72, 18);
 const PORT: usize = 22;
 /// Left and right of the box, for the names of ports; above the modules, for the name of the top.
-const SIDE: usize = 210;
+const SIDE: usize = 234;
 const HEAD: usize = 58;
 /// Modules drawn in one column; the rest is counted.
 const MOST: usize = 16;
-/// Characters that fit into a box in small letters.
-const LETTERS: usize = 34;
+/// Characters of code that fit into a box.
+const LETTERS: usize = 30;
 
 /// The shape of a design: which blocks are in which. Numbers and parameters do not count.
 pub(super) fn shape(manifest: &Manifest) -> String {
@@ -205,7 +205,7 @@ fn module_box(module: &ManifestModule, x: usize, y: usize) -> String {
          <rect class=\"f-paper l-accent\" x=\"{x}.5\" y=\"{y}.5\" width=\"{wide}\" height=\"{high}\" rx=\"5\"/>\
          <text x=\"{left}\" y=\"{first}\" class=\"f-ink name\">{block}</text>\
          <text x=\"{right}\" y=\"{first}\" text-anchor=\"end\" class=\"f-accent name\">{many}</text>\
-         <text x=\"{left}\" y=\"{second}\" class=\"f-muted tiny code\">{rest}</text></g>\n",
+         <text x=\"{left}\" y=\"{second}\" class=\"f-muted code\">{rest}</text></g>\n",
         block = escape(&shortened(&format!("{}{note}", module.block), 24)),
         rest = escape(&shortened(rest, LETTERS)),
         wide = BOX.0,

@@ -10,7 +10,7 @@ use crate::present::palette::{escape, standalone};
 /// Height of a line and of the wave in it, of the heading, and width of a letter, in pixels.
 const LINE: usize = 32;
 const WAVE: usize = 20;
-const LETTER: f64 = 6.7;
+const LETTER: f64 = 7.23;
 /// Least and largest width of a cycle, and from where on numbers stand at every cycle.
 const NARROW: usize = 22;
 const WIDE: usize = 84;
@@ -22,7 +22,7 @@ pub(super) fn draw(title: &str, signals: &[Signal], samples: &Samples) -> String
     let cycles = samples.values.first().map_or(0, Vec::len);
     let step = width_of_a_cycle(signals, samples);
     let names = signals.iter().map(|s| s.label.chars().count()).max().unwrap_or(0);
-    let left = 16 + (names as f64 * 7.0).ceil() as usize + 12;
+    let left = 16 + (names as f64 * LETTER).ceil() as usize + 12;
     let top = if title.is_empty() { 30 } else { 58 };
     let (width, height) = (left + cycles * step + 16, top + signals.len() * LINE + 10);
     let mut svg = format!(
