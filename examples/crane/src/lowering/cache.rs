@@ -1,10 +1,11 @@
 //! Keys and values of a head: columns of INT4 that the host packs.
 
+use half::f16;
 use lower::exact::{Exact, part};
 use lower::layer::{Heads, Layer};
 use lower::learn::layer_by_layer;
 use lower::pass::{Rows, Shares};
-use lower::whole::{Executor, HEAD_UNIT, Placer, Stored};
+use lower::whole::{Executor, HEAD_UNIT, Placer, Stored, rows_from};
 use models::calibration::{Arrays, Kind, Source, Wanted};
 use models::decoder::Config;
 use senbazuru::anyhow::{Result, ensure};
@@ -70,6 +71,15 @@ pub struct Grows {
     word: u32,
 }
 
+/// Which tokens a head keeps, as Kelle's heads: those that got the most of all probabilities so far, and the newest.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    /// Tokens after a step of decoding; 0: all.
+    pub budget: usize,
+    /// The newest tokens, which stay whatever they got.
+    pub window: usize,
+}
+
 /// Keys and values of a layer, by key head and text.
 #[derive(Clone, Debug)]
 pub struct Cache(pub Vec<Vec<Head>>);
@@ -81,12 +91,13 @@ impl Cache {
     }
 
     /// Packs the keys and values of a pass.
-    pub fn keep(&mut self, on: &mut dyn Executor, rows: &Stored, shares: &Shares) -> Result<()> {
+    pub fn keep(&mut self, on: &mut dyn Executor, policy: Policy, rows: &Stored, shares: &Shares) -> Result<()> {
         for (head, texts) in self.0.iter_mut().enumerate() {
             for share in shares.all() {
                 let token = |row| rows.read(on, row, head);
-                let tokens = (share.row..share.row + share.rows).map(token).collect::<Result<_>>()?;
-                texts[share.text].add(on, tokens)?;
+                let tokens = (share.row..share.row + share.rows).map(token).collect::<Result<Vec<_>>>()?;
+                let first = if tokens.len() == 1 { texts[share.text].evict(on, policy)? } else { usize::MAX };
+                texts[share.text].add(on, tokens, first)?;
             }
         }
         Ok(())
@@ -100,15 +111,21 @@ pub struct Head {
     keys: Grows,
     /// A column for each element of a head, whose channels are tokens.
     values: Grows,
-    /// The values so far, token by token: groups of tokens are packed anew when they grow.
-    kept: Vec<Vec<f64>>,
+    /// Keys and values that it has, token by token: groups of tokens are packed anew when they grow.
+    kept: Vec<[Vec<f64>; 2]>,
     /// Exponents of the groups of each element.
     exponents: Vec<Vec<u8>>,
+    /// What the tokens got of all probabilities: the sum of so many rows.
+    pub got: (Operand, usize),
 }
 
 impl Head {
-    /// A head of so many elements, with room for so many tokens.
-    pub fn new((p, caps): (&mut Placer<'_>, &Caps), values: f32, (width, tokens): (usize, usize)) -> Result<Self> {
+    /// A head of so many elements, with room for so many tokens, and so many rows of queries at a time.
+    pub fn new(
+        (p, caps): (&mut Placer<'_>, &Caps),
+        values: f32,
+        (width, tokens, rows): (usize, usize, usize),
+    ) -> Result<Self> {
         let mut grows = |most: f32, channels: usize, columns: usize| -> Result<Grows> {
             let packing = Packing::of(&[MARGIN * f64::from(most)], caps.group as usize);
             let at = Columns {
@@ -122,38 +139,71 @@ impl Head {
         };
         // Keys are divided by the largest.
         let (keys, values) = (grows(1.0, width, tokens)?, grows(values, tokens, width)?);
-        Ok(Self { keys, values, kept: Vec::new(), exponents: vec![Vec::new(); width] })
+        let got = (p.rows(rows, tokens)?, rows);
+        Ok(Self { keys, values, kept: Vec::new(), exponents: vec![Vec::new(); width], got })
     }
 
-    /// The keys of the first tokens, as columns.
-    pub fn keys(&self, tokens: usize) -> Columns {
-        Columns { columns: tokens as u32, ..self.keys.at }
+    /// Tokens that it has.
+    pub fn tokens(&self) -> usize {
+        self.kept.len()
     }
 
-    /// The values of the first tokens, as channels.
-    pub fn values(&self, tokens: usize) -> Columns {
-        Columns { channels: tokens as u32, ..self.values.at }
+    /// The keys, as columns.
+    pub fn keys(&self) -> Columns {
+        Columns { columns: self.kept.len() as u32, ..self.keys.at }
     }
 
-    /// Packs keys and values of the next tokens.
-    pub fn add(&mut self, on: &mut dyn Executor, tokens: Vec<[Vec<f64>; 2]>) -> Result<()> {
-        let (group, first) = (self.keys.packing.group, self.kept.len());
-        for (number, [key, value]) in (first..).zip(tokens) {
-            let Grows { packing, at, word } = &self.keys;
-            let [weights, exponents] = packing.bytes(&key, *word as usize);
-            on.write(at.weights.address + number as u64 * u64::from(at.weights.stride), &weights)?;
+    /// The values, whose channels are tokens.
+    pub fn values(&self) -> Columns {
+        Columns { channels: self.kept.len() as u32, ..self.values.at }
+    }
+
+    /// Makes room for a token. Returns the first token that is another one now.
+    fn evict(&mut self, on: &mut dyn Executor, Policy { budget, window }: Policy) -> Result<usize> {
+        let count = self.kept.len();
+        if budget == 0 || count < budget {
+            return Ok(count);
+        }
+        let (at, rows) = self.got;
+        let mut all = vec![vec![0; 2 * count]; rows];
+        for (row, bytes) in all.iter_mut().enumerate() {
+            on.read(rows_from(at, row).address, bytes)?;
+        }
+        let of = |bytes: &[u8], token: usize| f16::from_le_bytes([bytes[2 * token], bytes[2 * token + 1]]).to_f64();
+        let got: Vec<f64> = (0..count).map(|token| all.iter().map(|bytes| of(bytes, token)).sum()).collect();
+        let mut order: Vec<usize> = (0..count - window.min(count)).collect();
+        order.sort_by(|&a, &b| got[a].total_cmp(&got[b]).then(a.cmp(&b)));
+        order.truncate(count + 1 - budget);
+        order.sort_unstable();
+        for &token in order.iter().rev() {
+            self.kept.remove(token);
+            all.iter_mut().for_each(|bytes| drop(bytes.drain(2 * token..2 * token + 2)));
+        }
+        for (row, mut bytes) in all.into_iter().enumerate() {
+            bytes.resize(2 * count, 0);
+            on.write(rows_from(at, row).address, &bytes)?;
+        }
+        Ok(order.first().copied().unwrap_or(count))
+    }
+
+    /// Packs keys and values from a token on, and the next tokens.
+    fn add(&mut self, on: &mut dyn Executor, tokens: Vec<[Vec<f64>; 2]>, first: usize) -> Result<()> {
+        let (group, first) = (self.keys.packing.group, first.min(self.kept.len()));
+        self.kept.extend(tokens);
+        let Grows { packing, at, word } = &self.keys;
+        for (number, [key, _]) in self.kept.iter().enumerate().skip(first) {
+            let [weights, exponents] = packing.bytes(key, *word as usize);
+            on.write(rows_from(at.weights, number).address, &weights)?;
             on.write(at.exponents + (number * exponents.len()) as u64, &exponents)?;
-            self.kept.push(value);
         }
         let Grows { packing, at, word } = &self.values;
         // From the first group that has changed: it begins at a byte.
         let from = first / group * group;
         let mut all = Vec::new();
         for (element, exponents) in self.exponents.iter_mut().enumerate() {
-            let column: Vec<f64> = self.kept[from..].iter().map(|value| value[element]).collect();
+            let column: Vec<f64> = self.kept[from..].iter().map(|[_, value]| value[element]).collect();
             let [weights, _] = packing.bytes(&column, *word as usize);
-            let column_at = at.weights.address + element as u64 * u64::from(at.weights.stride);
-            on.write(column_at + from as u64 / 2, &weights)?;
+            on.write(rows_from(at.weights, element).address + from as u64 / 2, &weights)?;
             exponents.truncate(from / group);
             exponents.extend(column.chunks(group).map(|values| packing.group(values).1 as u8));
             // Two in a byte, in whole words.

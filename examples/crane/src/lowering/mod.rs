@@ -14,9 +14,9 @@ use lower::needs::{Asked, Needs};
 use lower::whole::{Decoder, DecoderModel, Executor, HEAD_UNIT, ModelLowering, Since, Sizes, Source, equal_shares};
 use models::calibration::{self, Arrays, Calibrates, Wanted};
 use models::decoder::Config;
-use models::schemes::{Choice, Settings};
+use models::schemes::{self as choices, Choice, Settings};
 use senbazuru::accelerator::prelude::*;
-use senbazuru::anyhow::Result;
+use senbazuru::anyhow::{Result, ensure};
 use senbazuru::hdl::accelerators::vector::VectorParameters;
 use senbazuru_host::{Window, vector};
 use testbenches::accelerators::decoding::{Machine, Runs, Whole};
@@ -29,7 +29,7 @@ use crate::golden::cycles::Timing;
 use crate::host::Caps;
 use crate::registers::OVERFLOWS;
 use crate::top::{Crane, ROWS};
-use cache::Largest;
+use cache::{Largest, Policy};
 use placed::Learnt as OfModel;
 
 /// With 8 rows on a bus of 64 bytes, which brings a word of 128 weights in each cycle. Its rows hold the channels of a
@@ -56,6 +56,8 @@ pub struct Lowering {
     caps: Caps,
     rows: vector::Caps,
     overlaps: bool,
+    /// Of decoding, as the options have it.
+    policy: Policy,
 }
 
 /// A crane with a memory.
@@ -68,7 +70,7 @@ fn whole(block: Crane) -> Whole<Crane, Lowering, Golden, Timing, Since<Timing>> 
     let (lines, group) = (shape.rows, shape.group);
     Whole {
         about: format!("{lines} rows x {word} channels, INT8 x INT4 in groups of {group}, a bus of {bus} bits"),
-        lowering: Lowering { caps, rows, overlaps: shape.overlaps },
+        lowering: Lowering { caps, rows, overlaps: shape.overlaps, policy: Policy { budget: 0, window: 0 } },
         golden,
         timing,
         times: Since::from,
@@ -106,15 +108,27 @@ impl ModelLowering for Lowering {
     ) -> Result<Box<dyn DecoderModel>> {
         let asked = Asked { config: source.model.config(), room: sizes.room, prompt: sizes.rows };
         self.needs(&asked, learnt.settings)?.refuse("the crane")?;
-        let mut images = OfModel { on: self, arrays: learnt.arrays };
+        let on = Lowering { policy: policy(learnt.settings)?, ..*self };
+        let mut images = OfModel { on, arrays: learnt.arrays };
         Ok(Box::new(Decoder::new(&mut images, (source, window), sizes, memory)?))
     }
+}
+
+/// Which tokens stay.
+fn policy(settings: &Settings) -> Result<Policy> {
+    let policy = Policy { budget: settings.count("budget")?, window: settings.count("window")? };
+    let Policy { budget, window } = policy;
+    ensure!(budget == 0 || window < budget, "window={window} and budget={budget}: wanted is a window below the budget");
+    Ok(policy)
 }
 
 /// It learns the largest key and value of each head: the unit of a head follows from it.
 impl Calibrates for Lowering {
     fn choices(&self) -> Vec<Choice> {
-        Vec::new()
+        let about = "tokens of a head that decoding keeps: those that got the most; 0: all";
+        let budget = Choice { name: "budget", default: "0", kind: choices::Kind::Count(0..=65_535), about };
+        let about = "the newest tokens of a head, which stay whatever they got";
+        vec![budget, Choice { name: "window", default: "16", kind: choices::Kind::Count(1..=65_535), about }]
     }
 
     fn window(&self) -> usize {
@@ -130,6 +144,7 @@ impl Calibrates for Lowering {
     }
 
     fn runs_with(&self, asked: &calibration::Asked<'_>, arrays: &Arrays) -> Result<()> {
+        policy(asked.settings)?;
         (0..asked.config.layers).try_for_each(|layer| Largest::of(&arrays.layer(layer)?).map(|_| ()))
     }
 }

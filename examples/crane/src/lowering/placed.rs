@@ -16,13 +16,13 @@ use crate::packing::Packing;
 
 /// A model with what its heads have learnt.
 pub struct Learnt<'a> {
-    pub on: &'a Lowering,
+    pub on: Lowering,
     pub arrays: &'a Arrays,
 }
 
 impl Images<Lowering> for Learnt<'_> {
     fn products(&mut self, _: &mut Placer<'_>, _: &Shape) -> Result<Lowering> {
-        Ok(*self.on)
+        Ok(self.on)
     }
 
     fn layer(
@@ -44,8 +44,9 @@ impl Images<Lowering> for Learnt<'_> {
         };
         let (qkv, o) = (place(&[&[Name::Q, Name::K, Name::V]])?, place(&[&[Name::O]])?);
         let (into, back) = (place(into)?, place(&[&[Name::Down]])?);
+        let rows = heads.shared().max(sizes.rows);
         let head = |most| {
-            let text = |_| Head::new((p, caps), most, (heads.width, sizes.room.tokens));
+            let text = |_| Head::new((p, caps), most, (heads.width, sizes.room.tokens, rows));
             (0..sizes.room.texts).map(text).collect::<Result<_>>()
         };
         let cache = values.into_iter().map(head).collect::<Result<_>>()?;

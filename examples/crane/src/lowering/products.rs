@@ -75,14 +75,26 @@ impl Products for Lowering {
     }
 
     fn keep(&self, on: &mut dyn Executor, cache: &mut Cache, rows: &Stored, shares: &Shares) -> Result<()> {
-        cache.keep(on, rows, shares)
+        cache.keep(on, self.policy, rows, shares)
+    }
+
+    fn kept(&self, cache: &Cache, text: usize, _: usize) -> usize {
+        cache.head(0, text).tokens()
+    }
+
+    fn weigh(&self, s: &mut Steps<'_>, (rows, x): (usize, Operand), of: &Seen<'_, Cache>) -> Result<()> {
+        if self.policy.budget == 0 {
+            return Ok(());
+        }
+        let (got, _) = of.cache.head(of.head, of.text).got;
+        s.rows((rows, of.tokens), got, got, |job| job.add_rows(x))
     }
 
     fn scores(&self, s: &mut Steps<'_>, rows: (usize, Operand), of: Seen<'_, Cache>, out: Operand) -> Result<()> {
-        self.product(s, rows, &of.cache.head(of.head, of.text).keys(of.tokens), out)
+        self.product(s, rows, &of.cache.head(of.head, of.text).keys(), out)
     }
 
     fn mix(&self, s: &mut Steps<'_>, rows: (usize, Operand), of: Seen<'_, Cache>, out: Operand) -> Result<()> {
-        self.product(s, rows, &of.cache.head(of.head, of.text).values(of.tokens), out)
+        self.product(s, rows, &of.cache.head(of.head, of.text).values(), out)
     }
 }

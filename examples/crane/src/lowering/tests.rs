@@ -54,11 +54,11 @@ fn made(group: Option<usize>) -> Model {
 }
 
 /// A crane whose array has four rows, and what it has learnt.
-fn small(model: &Model) -> (impl WholeAccelerator, Settings, Arrays) {
+fn small(model: &Model, options: &str) -> (impl WholeAccelerator, Settings, Arrays) {
     let array = ProductParameters { rows: 4, group: 8, ..(RUNS.block)().array };
     let on = whole(Crane { array, ..(RUNS.block)() });
     let learning = Learning { windows: vec![(0..30).map(|k| k * 7 % 50).collect()] };
-    let settings = on.lowering.defaults().unwrap();
+    let settings = Settings::parse(&on.lowering.choices(), options).unwrap();
     let arrays = on.lowering.learn(&calibration::Source { model, learning: &learning }, &settings, &mut |_| ());
     (on, settings, arrays.unwrap())
 }
@@ -81,6 +81,19 @@ fn logits(model: &Model, on: &impl WholeAccelerator, learnt: Learnt<'_>, memory:
     pass(&[rows(0, 20, 21), rows(1, 1, 2)]).try_into().unwrap()
 }
 
+/// The same on the hardware: bytes and cycles of each job equal the golden model's.
+fn on_hardware(model: &Model, on: &impl WholeAccelerator, learnt: Learnt<'_>) -> [Vec<f64>; 2] {
+    let window = window(on.address_width());
+    let simulated = Simulated::build(&on.design().unwrap(), &BuildOptions::default()).unwrap();
+    let mut sim = simulated.instance_with(Initial::Random(1)).unwrap();
+    let hardware = Hardware::new(&mut sim, &AxiConfig::ideal(20), 1).unwrap();
+    let golden = on.golden(&window, Some(20)).unwrap();
+    let mut both = Checked::new(on.on_hardware(hardware, &window).unwrap(), golden);
+    let found = logits(model, on, learnt, &mut both);
+    assert!(both.bytes() > 10_000, "{}", both.bytes());
+    found
+}
+
 fn tokens(text: usize) -> Vec<u32> {
     (0..21).map(|k| (3 * text as u32 + k) * 11 % 50).collect()
 }
@@ -88,15 +101,9 @@ fn tokens(text: usize) -> Vec<u32> {
 #[test]
 fn texts_on_the_hardware() {
     let (model, rounded) = (made(None), made(Some(8)));
-    let (on, settings, arrays) = small(&model);
-    let (learnt, window) = (Learnt { settings: &settings, arrays: &arrays }, window(on.address_width()));
-    let simulated = Simulated::build(&on.design().unwrap(), &BuildOptions::default()).unwrap();
-    let mut sim = simulated.instance_with(Initial::Random(1)).unwrap();
-    let hardware = Hardware::new(&mut sim, &AxiConfig::ideal(20), 1).unwrap();
-    let golden = || on.golden(&window, Some(20)).unwrap();
-    let mut both = Checked::new(on.on_hardware(hardware, &window).unwrap(), golden());
-    let found = logits(&model, &on, learnt, &mut both);
-    assert!(both.bytes() > 10_000, "{}", both.bytes());
+    let (on, settings, arrays) = small(&model, "");
+    let learnt = Learnt { settings: &settings, arrays: &arrays };
+    let found = on_hardware(&model, &on, learnt);
     for (text, (found, count)) in found.iter().zip([21, 2]).enumerate() {
         let [to_exact, to_rounded] = [&model, &rounded].map(|model| {
             let x = model.forward(&tokens(text)[..count], &mut model.cache(), &mut Float).unwrap();
@@ -109,9 +116,33 @@ fn texts_on_the_hardware() {
         assert!(to_rounded < 0.1 && to_rounded < to_exact / 2.0, "{to_rounded:.2e}, {to_exact:.2e}");
     }
     // Two side by side have half of all columns each.
-    let member = |orders: Orders| orders.serve(&mut golden());
+    let golden = on.golden(&window(on.address_width()), Some(20)).unwrap();
+    let member = |orders: Orders| orders.serve(&mut golden.duplicate());
     let pair = std::thread::scope(|scope| logits(&model, &on, learnt, &mut Team::new(scope, vec![&member; 2])));
     assert_eq!(pair, found);
+}
+
+/// With a budget each head keeps what got the most: the same on hardware, and near all tokens where little is dropped.
+#[test]
+fn some_tokens_stay() {
+    let model = made(None);
+    let last = |options: &str, checked: bool| {
+        let (on, settings, arrays) = small(&model, options);
+        let learnt = Learnt { settings: &settings, arrays: &arrays };
+        match checked {
+            true => on_hardware(&model, &on, learnt),
+            false => logits(&model, &on, learnt, &mut on.golden(&window(on.address_width()), None).unwrap()),
+        }
+    };
+    let (all, most, few) = (last("", false), last("budget=19,window=4", true), last("budget=5,window=4", false));
+    let error = |found: &[f64]| -> f64 { found.iter().zip(&all[0]).map(|(a, b)| (a - b).powi(2)).sum() };
+    assert!(0.0 < error(&most[0]) && 4.0 * error(&most[0]) < error(&few[0]), "{} {}", error(&most[0]), error(&few[0]));
+    // The other text has two tokens.
+    assert_eq!([&most[1], &few[1]], [&all[1]; 2]);
+    let (on, ..) = small(&model, "");
+    let settings = Settings::parse(&on.lowering().choices(), "budget=4,window=4").unwrap();
+    let told = policy(&settings).unwrap_err().to_string();
+    assert_eq!(told, "window=4 and budget=4: wanted is a window below the budget");
 }
 
 #[test]

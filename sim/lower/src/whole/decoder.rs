@@ -72,6 +72,21 @@ pub trait Products: Clone + Debug + Send + Sync + 'static {
     /// The executor fails.
     fn keep(&self, on: &mut dyn Executor, cache: &mut Self::Cache, rows: &Stored, shares: &Shares) -> Result<()>;
 
+    /// How many of the tokens of a text its heads still have, after a pass up to so many.
+    fn kept(&self, cache: &Self::Cache, text: usize, tokens: usize) -> usize {
+        let _ = (cache, text);
+        tokens
+    }
+
+    /// Counts what probabilities of a head say of its tokens, for a cache that drops some.
+    ///
+    /// # Errors
+    /// As for products.
+    fn weigh(&self, s: &mut Steps<'_>, rows: (usize, Operand), of: &Seen<'_, Self::Cache>) -> Result<()> {
+        let _ = (s, rows, of);
+        Ok(())
+    }
+
     /// Rows of queries times the keys of a head, with the factor of softmax.
     ///
     /// # Errors
@@ -128,7 +143,7 @@ pub struct Seen<'a, C> {
     pub head: usize,
     /// The text.
     pub text: usize,
-    /// Its first tokens.
+    /// Its tokens that the head has, up to the last one of the pass.
     pub tokens: usize,
     /// 0 or 1: of two heads under way at the same time each has its own.
     pub turn: usize,

@@ -134,14 +134,15 @@ impl<P: Products> Decoder<P> {
 
     /// Attention of all heads of a text's only token in a pass: heads that share keys are rows of a product.
     fn attend_alone(&self, s: &mut Steps<'_>, layer: &Layer<P>, share: &Share) -> Result<()> {
-        let (heads, b, seen) = (self.shape.heads, &self.buffers, share.first + 1);
+        let (heads, b, cache) = (self.shape.heads, &self.buffers, &layer.matrices.cache);
+        let seen = self.products.kept(cache, share.text, share.first + 1);
         let (shared, overlaps) = (heads.shared(), self.products.overlaps());
         let (queries, out) = (self.by_head(self.turned(), share.row), self.by_head(b.attention, share.row));
         let softmax = |s: &mut Steps<'_>, rows: usize, first: usize| {
             let [scores, probabilities] = b.turns[0].map(|at| rows_from(at, first));
             s.rows((rows, seen), scores, probabilities, |job| job.softmax(seen as u32))
         };
-        let of = |head| Seen { cache: &layer.matrices.cache, head, text: share.text, tokens: seen, turn: head % 2 };
+        let of = |head| Seen { cache, head, text: share.text, tokens: seen, turn: head % 2 };
         for head in 0..heads.keys {
             let first = head * shared;
             let scores = rows_from(b.turns[0][0], first);
@@ -156,6 +157,7 @@ impl<P: Products> Decoder<P> {
         for head in 0..heads.keys {
             let first = head * shared;
             let probabilities = rows_from(b.turns[0][1], first);
+            self.products.weigh(s, (shared, probabilities), &of(head))?;
             self.products.mix(s, (shared, probabilities), of(head), rows_from(out, first))?;
         }
         Ok(())
@@ -163,15 +165,16 @@ impl<P: Products> Decoder<P> {
 
     /// Attention of all heads of several tokens of a text: tokens are rows of a product for each head.
     fn attend(&self, s: &mut Steps<'_>, layer: &Layer<P>, share: &Share) -> Result<()> {
-        let (heads, b, rows) = (self.shape.heads, &self.buffers, share.rows);
-        let tokens = share.first + rows;
+        let (heads, b, rows, cache) = (self.shape.heads, &self.buffers, share.rows, &layer.matrices.cache);
+        let tokens = self.products.kept(cache, share.text, share.first + rows);
         for query in 0..heads.queries {
             let (head, turn) = (query / heads.shared(), query % 2);
             let [scores, probabilities] = b.turns[turn];
             let of = |at: Operand| columns_from(rows_from(at, share.row), query * heads.width);
-            let seen = || Seen { cache: &layer.matrices.cache, head, text: share.text, tokens, turn };
+            let seen = || Seen { cache, head, text: share.text, tokens, turn };
             self.products.scores(s, (rows, of(self.turned())), seen(), scores)?;
-            s.rows((rows, tokens), scores, probabilities, |job| job.causal_softmax(share.first as u32 + 1))?;
+            s.rows((rows, tokens), scores, probabilities, |job| job.causal_softmax((tokens - rows) as u32 + 1))?;
+            self.products.weigh(s, (rows, probabilities), &seen())?;
             self.products.mix(s, (rows, probabilities), seen(), of(b.attention))?;
         }
         Ok(())
