@@ -113,6 +113,8 @@ const look = (inner, width, theme, fault, count) => {
     for (const link of list.querySelectorAll("a")) {
       if (/_x[0-9a-f]{8}\b/.test(link.textContent)) fault(`the list at the left has a hash: ${link.textContent}`);
       if (link.getBoundingClientRect().right > edge + 1) fault(`the list at the left is cut: ${link.textContent}`);
+      const { color } = getComputedStyle(link);
+      if (contrast(color, ground(link)) < 4.5) fault(`the list at the left: ${color} on ${ground(link)}: ${link.textContent}`);
     }
   }
 };
@@ -136,7 +138,9 @@ const lookAtAll = async (given) => {
   first.remove();
   const faults = [];
   const count = { pages: pages.length, tables: 0, meanings: 0, codes: 0, images: 0, lettered: 0 };
+  // Not in the way of the frame that is looked at: the browser leaves the bars of frames that nobody sees for later.
   const drawn = frameOf(1400);
+  drawn.style.cssText += "; position: absolute; left: -3000px";
   for (const width of WIDTHS) {
     const frame = frameOf(width);
     for (const page of pages) {
@@ -160,6 +164,11 @@ const lookAtAll = async (given) => {
         see(count);
         if (found.length) {
           await new Promise((done) => setTimeout(done, 500));
+          // Nothing is drawn here, and bars may be of a layout before: another width asks for a new one.
+          for (const other of [width + 1, width]) {
+            frame.style.width = `${other}px`;
+            inner.body.getBoundingClientRect();
+          }
           see({});
         }
         faults.push(...found);

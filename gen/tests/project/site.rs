@@ -231,6 +231,12 @@ fn what_is_cut_or_unreadable_is_seen() {
         ("cut.html", page("<p style=\"overflow: hidden\"><img src=\"wide.svg\"></p>"), "which does not scroll"),
         ("list.html", page("x").replace("<main>", &format!("{list}<main>")), "the list at the left has a hash"),
         (
+            "current.html",
+            page("x")
+                .replace("<main>", &format!("{list}<main>").replace("<a>top_xa1e84e09", "<a style=\"color: #888\">x")),
+            "the list at the left: rgb(136, 136, 136) on rgb(255, 255, 255)",
+        ),
+        (
             "picture.html",
             page(&format!(
                 "<pre><code style=\"display: block; overflow: auto; font-size: 20px\">{}</code></pre>",
