@@ -1,6 +1,8 @@
 //! The accelerator between a host and a memory: chains of descriptors, right and wrong; stalls, errors, silence and soft
 //! resets at any moment.
 
+pub mod parts;
+
 use senbazuru::accelerator::jobs::draft::{ALL_FLAGS, Draft};
 use senbazuru::accelerator::jobs::draw::{often, size};
 use senbazuru::accelerator::jobs::timing::unit;
@@ -142,10 +144,18 @@ fn product(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use senbazuru::flows::energy::in_cells;
+    use senbazuru::flows::liberty;
+    use senbazuru::flows::lint::Sources;
+    use senbazuru::flows::prove::{Options, prove};
+    use senbazuru::hdl::accelerators::vector::VectorParameters;
     use senbazuru_host::vector::Operand;
     use senbazuru_host::{Allocator, Bus, Chain, Device, Link, Settings, Window};
 
     use super::*;
+    use crate::engine::{ProductEngine, ProductParameters};
     use crate::golden::product::{result, rounded};
     use crate::host::{Caps, ProductJob};
     use crate::packing::Packing;
@@ -173,6 +183,33 @@ mod tests {
             ("weights do not wait for the rows", fault("crane_products", "may", "!abort_i")),
         ];
         must_be_noticed(&Crane::configurations().remove(0), bench, 100, &faults);
+    }
+
+    /// 2 rows of 8 products on a bus of 4 bytes, with the norm alone: in cells of a library they do the same jobs.
+    #[test]
+    #[ignore = "minutes: synthesis and simulation of a whole accelerator in cells"]
+    fn jobs_in_cells() {
+        let mut block = Crane::configurations().remove(0);
+        (block.array.channels, block.vector) = (16, VectorParameters { max_beats: 4, ..VectorParameters::default() });
+        let library = liberty::open(&["osu018"]).unwrap();
+        let (design, cells) = in_cells(&elaborate(&block).unwrap(), &library).unwrap();
+        assert!(cells > 10_000, "{cells} cells are no accelerator");
+        let report = senbazuru::sim::run(&*bench(&block).unwrap(), &design, &options(40)).unwrap();
+        println!("{cells} cells, {} cycles, {} values compared", report.cycles, report.compared);
+    }
+
+    /// Rows, weights and results of the engine, whatever comes; the parts that it leaves free have proofs of their own.
+    #[test]
+    fn the_engine_keeps_its_rules() {
+        let axi = AxiSpec { address_width: 32, data_width: 32, id_width: 1 };
+        let array = ProductParameters { rows: 2, group: 2, channels: 16, ..ProductParameters::default() };
+        let design = elaborate(&ProductEngine { axi, array, ..ProductEngine::default() }).unwrap();
+        let (traces, limit) = (std::env::temp_dir().join("crane_proofs"), Duration::from_secs(600));
+        let limits = Options { depth: 10, cover_depth: 24, induction: false, solver: "z3".into(), limit, traces };
+        let found = prove(&Sources::from(&design), &limits).unwrap();
+        let bad = found.iter().filter(|property| !property.verdict.is_good()).map(|property| &property.name);
+        let bad: Vec<_> = bad.collect();
+        assert!(bad.is_empty() && found.len() > 20, "{bad:?}");
     }
 
     /// Software, registers and hardware, as they work together in a system.

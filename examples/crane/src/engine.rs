@@ -4,15 +4,18 @@
 //! weights of as many channels, which meet the same channels of all rows. So there is an accumulator for a row, not for a
 //! product. Results of a column leave together, and turn into rows on their way to memory.
 
+mod properties;
+
 use senbazuru::accelerator::prelude::*;
 use senbazuru::hdl::accelerators::rows::rows_to_words;
 use senbazuru::hdl::accelerators::sizes::{fit, groups};
 use senbazuru::hdl::accelerators::tender::{StripWalker, StripWalkerPorts, TurnBuffer};
-use senbazuru::hdl::blocks::common::row::{later, later_valid};
+use senbazuru::hdl::blocks::common::row::{Section, later, later_valid};
 use senbazuru::hdl::blocks::common::shell::OperationControllerPorts;
-use senbazuru::hdl::blocks::common::{RamImplementation, StreamFifo, StreamFifoPorts, StreamWidthConverter};
+use senbazuru::hdl::blocks::common::{RamImplementation, StreamFifoPorts, StreamWidthConverter};
 
 use crate::operation::{ProductOperation, ProductOperationPorts};
+use crate::rounder::RounderPorts;
 use crate::row::{DotRow, DotRowPorts, EXPONENT};
 
 parameters! {
@@ -90,11 +93,6 @@ impl ProductEngine {
         StreamWidthConverter { input_width: self.axi.data_width, output_width, granule: 8 }
     }
 
-    /// Results of columns that can be on their way.
-    fn places() -> u32 {
-        DotRow::LATENCY + 2
-    }
-
     fn turn(&self) -> TurnBuffer {
         let (rows, lanes) = (self.array.rows, self.lanes());
         TurnBuffer {
@@ -126,14 +124,6 @@ ports! {
     }
 }
 
-/// A word of weights, and where it stands.
-struct Step {
-    /// It comes in this cycle.
-    comes: Signal,
-    /// It is the last one of its column.
-    last: Signal,
-}
-
 impl Block for ProductEngine {
     type Ports = ProductEnginePorts;
     const ABOUT: About = About {
@@ -159,26 +149,22 @@ impl Block for ProductEngine {
 
         let rows: Vec<DotRowPorts> =
             (0..self.array.rows).map(|r| m.instance(&format!("u_row_{r}"), self.row())).collect();
-        let loaded = self.load(m, io, controller.begin_o, &rows);
-        let fifo = m.instance("u_results", StreamFifo::registers(16 * self.array.rows, Self::places()));
-        let step = self.weights_come(m, io, (loaded, &fifo), &rows);
-        m.connect(shell.computing_o, step.comes);
-        let ends = m.wire("ends", step.comes & step.last);
-        let valid = later_valid(m, "result_valid", ends, DotRow::LATENCY, shell.abort_i);
-        m.connect(fifo.clear_i, shell.abort_i);
-        m.connect(fifo.input.valid, valid);
+        let rounder = m.instance("u_rounder", self.row().rounder());
+        let loaded = self.load(m, io, (controller.begin_o, &rounder), &rows);
+        let section = Section::new(m, "result", (DotRow::LATENCY, 16 * self.array.rows), shell.abort_i);
+        let comes = self.weights_come(m, io, (loaded, &section), &rows);
+        m.connect(shell.computing_o, comes);
         let results = m.nets("row_result", uint(16), self.array.rows);
         for (r, row) in (0..).zip(&rows) {
             m.connect(row.shift_i, o.shift);
             m.connect(results.at(r), row.result_o);
         }
-        m.connect(fifo.input.data.data, results.packed());
-        m.unused(fifo.input.ready);
-        m.unused(fifo.level_o);
-        m.unused(fifo.almost_full_o);
-        let inexact = self.turned(m, io, &o, (&strips, &fifo));
+        section.catch(m, "result", section.enters, results.packed(), shell.abort_i);
+        m.connect(section.leaves, section.fifo.output.fire());
+        let inexact = self.turned(m, io, &o, (&strips, &section.fifo));
         m.connect(controller.overflow_i, inexact);
         m.connect(shell.overflows_o, inexact);
+        self.properties(m, io, (&controller, &strips), (&section, &rounder, &rows));
     }
 }
 
@@ -234,10 +220,15 @@ impl ProductEngine {
     }
 
     /// Rows come, and become integers. Returns that all are there.
-    fn load(&self, m: &mut Module, io: &ProductEnginePorts, begins: Signal, rows: &[DotRowPorts]) -> Signal {
+    fn load(
+        &self,
+        m: &mut Module,
+        io: &ProductEnginePorts,
+        (begins, rounder): (Signal, &RounderPorts),
+        rows: &[DotRowPorts],
+    ) -> Signal {
         m.comment("Rows.");
         let (lanes, abort, x) = (self.lanes(), io.shell.abort_i, io.shell.read.at(0));
-        let rounder = m.instance("u_rounder", self.row().rounder());
         let values = m.split("x", x.data.data, uint(16).array(lanes));
         m.connect_each("x_values", rounder.values_i, values);
         m.for_each("x_used", lanes, |m, i| {
@@ -275,14 +266,14 @@ impl ProductEngine {
         loaded.q
     }
 
-    /// Weights come, word by word, as long as there is room for the result of a column.
+    /// Weights come, word by word, as long as there is room for the result of a column. Returns that a word comes.
     fn weights_come(
         &self,
         m: &mut Module,
         io: &ProductEnginePorts,
-        (loaded, fifo): (Signal, &StreamFifoPorts),
+        (loaded, section): (Signal, &Section),
         rows: &[DotRowPorts],
-    ) -> Step {
+    ) -> Signal {
         m.comment("Weights.");
         let (abort, from) = (io.shell.abort_i, io.shell.read.at(1));
         let words = m.instance("u_words", self.exponents());
@@ -291,17 +282,12 @@ impl ProductEngine {
         m.unused(words.output.strobe);
         m.unused(words.output.last);
         m.unused(from.last);
-        let count = uint(bits_for(Self::places().into()));
-        let inside = m.reg_init("inside_q", count, 0);
-        let room = m.wire("room", inside.q.lt(Self::places()));
-        let may = m.wire("may", loaded & (room | !from.row_last) & !abort);
+        let may = m.wire("may", loaded & (section.room | !from.row_last) & !abort);
         m.connect(from.ready, may & words.output.valid);
         m.connect(words.output.ready, may & from.valid);
         let comes = m.wire("step", from.fire());
         let enters = m.wire("enters", comes & from.row_last);
-        let moved =
-            inside.q.wrapping_add(enters.extend(count.width)).wrapping_sub(fifo.output.fire().extend(count.width));
-        inside.next(mux(abort, count.lit(0), moved));
+        m.connect(section.enters, enters);
 
         let address = rows[0].address_i.ty();
         let place = m.reg_init("word_q", address, 0);
@@ -328,7 +314,7 @@ impl ProductEngine {
             m.connect_each(&format!("row_{r}_weights"), row.weights_i, weights.q);
             m.connect_each(&format!("row_{r}_weight_exponents"), row.weight_exponents_i, exponents);
         }
-        Step { comes, last: from.row_last }
+        comes
     }
 
     /// Results of columns turn into rows on their way to memory. Returns that one of them is not exact.

@@ -12,5 +12,6 @@ use senbazuru::{Catalogue, Line};
 
 fn main() -> ExitCode {
     let crane = Line::<Crane>::new("crane", bench::bench).counts(COSTS).runs(RUNS);
-    Catalogue::standard().line(crane).scheme(Arc::new(CraneScheme)).scheme(Arc::new(CraneCache)).cli()
+    let all = Catalogue::standard().line(crane).scheme(Arc::new(CraneScheme)).scheme(Arc::new(CraneCache));
+    all.block("crane", bench::parts::rounder).block("crane", bench::parts::row).cli()
 }

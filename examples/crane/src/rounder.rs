@@ -119,3 +119,63 @@ impl Block for Rounder {
         Timing::pipeline(1)
     }
 }
+
+impl Rounder {
+    /// The contract, number by number, in the formal section of a block that has a reset. A number's own exponent is d below
+    /// the group's, and the unit of the group is 2^(d + 4) units of the number.
+    pub(crate) fn properties(&self, m: &mut Module, io: &RounderPorts) {
+        let held = |m: &mut Module, name: String, value: Signal| {
+            let register = m.reg(&name, value.ty());
+            register.next(value);
+            register.q
+        };
+        let begun = m.reg_init("formal_begun_q", bit(), 0);
+        begun.next(bit().lit(1));
+        let numbers: Vec<(Signal, Signal)> = (0..self.lanes)
+            .map(|i| {
+                let value = held(m, format!("formal_value_{i}_q"), io.values_i.at(i));
+                (value, held(m, format!("formal_used_{i}_q"), io.used_i.at(i)))
+            })
+            .collect();
+        let code = |value: Signal| value.slice(10..15);
+        let special: Vec<Signal> = numbers.iter().map(|(value, used)| *used & code(*value).all()).collect();
+        m.assert_always("special_numbers_are_told", !begun.q | io.special_o.eq(or_all(bit(), &special)));
+        for (g, group) in (0..).zip(numbers.chunks(self.group as usize)) {
+            let most = io.exponents_o.at(g).wrapping_add(LEAST);
+            let mut reached = most.eq(LEAST);
+            for (j, &(value, used)) in (0..).zip(group) {
+                let name = |what: &str| format!("formal_{what}_{g}_{j}");
+                let normal = code(value).any();
+                let own = m.wire(&name("own"), mux(normal, code(value), uint(5).lit(1)));
+                let counts = m.wire(&name("counts"), used & !code(value).all());
+                reached = reached | (counts & own.eq(most));
+                m.assert_always(&name("no_exponent_above"), !begun.q | !counts | own.le(most));
+                let integer = m.wire(&name("integer"), io.integers_o.at(g * self.group + j));
+                let negative = integer.msb();
+                let size = m.wire(&name("size"), mux(negative, uint(8).lit(0).wrapping_sub(integer.as_uint()), integer.as_uint()));
+                let down = m.wire(&name("down"), most.wrapping_sub(own));
+                let fits = |value: Signal| value.extend(48).shl_by(down).slice(0..48);
+                let units = m.wire(&name("units"), fits(size).shl(5).slice(0..48));
+                let half = m.wire(&name("half"), fits(uint(1).lit(1)).shl(4).slice(0..48));
+                let twice = cat(&[normal, value.slice(0..10), bit().lit(0)]).extend(48);
+                let full = size.eq(127);
+                let (above, below) = (units.wrapping_add(half), twice.wrapping_add(half));
+                let nearest = (twice.le(above) | full) & below.ge(units);
+                let even = !((twice.eq(above) & !full) | below.eq(units)) | !size.bit(0);
+                let signed = !size.any() | negative.eq(value.bit(15));
+                let here = begun.q & counts;
+                m.assert_always(&name("nearest"), !here | (nearest & even & signed & size.le(127)));
+                m.assert_always(&name("others_are_zero"), !begun.q | counts | !size.any());
+                m.cover(&name("tie"), here & twice.eq(above) & size.eq(2));
+                m.cover(&name("saturates"), here & below.gt(units.wrapping_add(half.shl(1).slice(0..48))) & full);
+            }
+            m.assert_always(&format!("formal_exponent_{g}"), !begun.q | reached);
+        }
+    }
+}
+
+impl CatalogBlock for Rounder {
+    fn configurations() -> Vec<Self> {
+        vec![Self { lanes: 2, group: 2 }, Self { lanes: 8, group: 4 }]
+    }
+}

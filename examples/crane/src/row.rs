@@ -1,6 +1,7 @@
 //! A row of the array: its integers, a dot product with a word of weights in each cycle, its sum, its results.
 
 use senbazuru::accelerator::prelude::*;
+use senbazuru::hdl::blocks::common::arith::{adder_tree, adder_trees};
 use senbazuru::hdl::blocks::common::{FloatConvert, FloatFormat, FloatFromInt, Ram, RamImplementation};
 
 use crate::rounder::Rounder;
@@ -137,7 +138,7 @@ impl Block for DotRow {
             // No integer of the row is -128.
             m.connect(level.at(i), product.truncate(Self::dot(1).width));
         });
-        level = halved(m, "dot", level, groups, |count| Self::dot(count));
+        level = adder_trees(m, "dot", level, groups, Self::dot);
         let ty = level.ty().element;
         let dots = m.regs("dot_q", ty, groups);
         let own = m.regs("row_exponent_q", uint(5), groups);
@@ -152,9 +153,9 @@ impl Block for DotRow {
             let up = m.wire("up", own.q.at(g) + io.weight_exponents_i.at(g));
             m.connect(placed.at(g), dots.q.at(g).extend(ty.width + EXPONENTS).shl_by(up));
         });
-        let of_word = halved(m, "word", placed, 1, |count| sint(Self::dot(count * self.group).width + EXPONENTS));
-        let part = m.reg("part_q", of_word.ty().element);
-        part.next(of_word.at(0));
+        let of_word = adder_tree(m, "word", placed, |count| sint(Self::dot(count * self.group).width + EXPONENTS));
+        let part = m.reg("part_q", of_word.ty());
+        part.next(of_word);
         let sum = m.reg("sum_q", self.sum());
         let more = part.q.extend(sum.q.width());
         sum.next_when(io.adds_i, mux(io.first_i, more, sum.q.wrapping_add(more)));
@@ -185,18 +186,12 @@ impl Block for DotRow {
     }
 }
 
-/// Sums of neighbours, pair by pair, until there are `count`. A sum of n terms has the type `of(n)`.
-fn halved(m: &mut Module, name: &str, terms: Array, count: u32, of: impl Fn(u32) -> Type) -> Array {
-    let (all, mut level) = (terms.count(), terms);
-    while level.count() > count {
-        let pairs = level.count() / 2;
-        let (terms, ty) = (all / pairs, of(all / pairs));
-        let next = m.nets(&format!("{name}_of_{terms}"), ty, pairs);
-        m.for_each(&format!("{name}_pair_of_{terms}"), pairs, |m, i| {
-            let (a, b) = (level.at(i * 2).extend(ty.width), level.at(i * 2 + 1).extend(ty.width));
-            m.connect(next.at(i), a.wrapping_add(b));
-        });
-        level = next;
+impl CatalogBlock for DotRow {
+    // One word has no sum with another one.
+    const SAMPLE: &'static [(&'static str, u32)] = &[("words", 2)];
+
+    fn configurations() -> Vec<Self> {
+        let set = |weights, group, words| Self { weights, group, words, ..Self::default() };
+        vec![set(8, 2, 1), set(32, 4, 3)]
     }
-    level
 }

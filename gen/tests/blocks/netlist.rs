@@ -1,6 +1,5 @@
 //! A whole accelerator in cells of a library does the same as its Verilog.
 
-use std::fs;
 use test_tag::tag;
 
 use hdl::accelerators::kelle::KelleTop;
@@ -16,9 +15,7 @@ use hdl::blocks::tender::MultiScaleArray;
 use hdl::blocks::titanus::{DcimCells, DcimLinear, DcimMacro};
 use hdl::lang::CatalogBlock;
 use jobs::hardware::Hardware;
-use senbazuru::flows::energy::{Cells, Netlist};
-use senbazuru::flows::lint::Sources;
-use senbazuru::flows::{liberty, synth};
+use senbazuru::flows::{energy, liberty};
 use sim::Design;
 use sim::bus::AxiConfig;
 use sim::kit::options;
@@ -33,14 +30,7 @@ use testbenches::accelerators::vector::bench;
 /// The design in cells of osu018, and how many they are.
 fn mapped(block: &impl CatalogBlock) -> (Design, usize) {
     let library = liberty::open(&["osu018"]).unwrap();
-    let text = fs::read_to_string(&library.files[0]).unwrap();
-    let cells = Cells::read(&liberty::parse(&text).unwrap()).unwrap();
-    let elaborated = hdl::lang::elaborate(block).unwrap();
-    let (sources, design) = (Sources::from(&elaborated), Design::from(&elaborated));
-    let jobs = std::thread::available_parallelism().unwrap();
-    let json = synth::netlist_by_modules(&sources, &library, jobs).unwrap_or_else(|e| panic!("{e}"));
-    let netlist = Netlist::read(&json, &design.top, &cells).unwrap();
-    (Design { files: netlist.verilog(&cells), ..design.clone() }, netlist.instances.len())
+    energy::in_cells(&hdl::lang::elaborate(block).unwrap(), &library).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Four bytes wide. Memories are flip-flops here.

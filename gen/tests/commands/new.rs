@@ -244,7 +244,7 @@ fn every_command_works_in_a_new_accelerator() {
 }
 
 /// The crane: all that its crate needs is in the packages. Its tests play jobs on it, right and wrong, and compare bytes
-/// and cycles with its golden model.
+/// and cycles with its golden model. They prove the rules of its engine.
 #[tag(full)]
 #[test]
 #[ignore = "minutes: compiles the toolkit for another crate"]
@@ -257,6 +257,11 @@ fn every_command_works_in_the_crane() {
     assert!(run(&["sim", "crane_top", "--trace", "run.vcd"]).contains("hardware and golden model agree"));
     run(&["sim", "crane_top", "--engine", "verilator", "--vectors", "5"]);
     run(&["mutate", "crane_top", "--count", "5", "--vectors", "50", "--no-proofs"]);
+    for part in ["crane_rounder", "crane_row"] {
+        run(&["mutate", part, "--count", "100", "--floor", "0.99"]);
+    }
+    made.cargo(&["test", "--quiet", "jobs_in_cells", "--", "--ignored"]);
+    run(&["fpga", "crane_row", "--set", "weights=8", "--set", "group=2", "--set", "words=2", "--parts"]);
     run(&["synth", "crane_top", "--liberty", "none"]);
     run(&["energy", "crane_top", "--vectors", "5"]);
     run(&["sweep", "../sweep.toml", "--output", "out", "--store", "store"]);

@@ -2,7 +2,8 @@
 
 use hdl::accelerators::kelle::{ArrayTurns, AttentionSpec, ImportanceUnit, KelleSpec, RecomputeSlots, TokenList};
 use hdl::accelerators::kllm::{CodebookLoader, FactorRing, KllmSpec, TokenReader};
-use hdl::blocks::common::AxiSpec;
+use hdl::accelerators::tender::{StripWalker, TurnBuffer};
+use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::blocks::common::shell::{CommandList, OperationController};
 use hdl::lang::{Block, Design, elaborate};
 
@@ -50,6 +51,8 @@ pub fn all() -> Vec<Part> {
             ..AttentionSpec::default()
         }
     };
+    let turn = TurnBuffer { banks: 4, lanes: 2, columns: 32, ..TurnBuffer::default() };
+    let strips = StripWalker { axi: axi(32), dma: DmaSpec::default(), rows: 4, turn };
     vec![
         part(CommandList { dmas: 2, times: 3, commands: 2 }, 10, 14, true),
         Part {
@@ -59,6 +62,7 @@ pub fn all() -> Vec<Part> {
         Part { long: true, ..part(CodebookLoader { axi: axi(32), spec: spec(2, 1) }, 8, 8, true) },
         part(FactorRing { axi: axi(1024), spec: spec(2, 16) }, 11, 16, false),
         part(TokenReader { axi: axi(64), spec: spec(2, 1) }, 9, 14, false),
+        part(strips, 8, 10, true),
         part(ArrayTurns {}, 8, 8, true),
         part(TokenList { spec: heads(2, 2) }, 8, 14, true),
         part(RecomputeSlots { spec: AttentionSpec { recompute: 2, ..heads(2, 2) } }, 10, 16, true),

@@ -1,12 +1,11 @@
 //! Cycles of a job before a memory that never pauses, as [`golden::accelerators::cycles`] explains.
 
 use senbazuru::accelerator::golden::accelerators::cycles::{
-    Converter, Course, Dmas, Flow, Recurrence, Shell, Turns, Unit, extend, latest,
+    Converter, Course, Dmas, Flow, Pages, Recurrence, Shell, Times, Turns, Unit, extend, latest,
 };
 use senbazuru::accelerator::golden::accelerators::memory::Memory;
 use senbazuru::accelerator::golden::accelerators::vector;
 
-use super::pages::Pages;
 use super::{Golden, Operation};
 
 /// Operands of a product: rows, weights, exponents, results.
@@ -61,7 +60,10 @@ impl Recurrence<Golden> for Timing {
             words: shape.words(product.channels) as i64,
             latency: self.latency,
             exponents: Converter::new(8 * self.shell.bus_bytes, word, 8 * product.exponents.row_bytes),
-            pages: Pages::new(&product.out, self.strip, self.shell.bus_bytes, begin),
+            pages: Pages::new(&product.out, product.out.rows, (self.strip, 1), self.shell.bus_bytes),
+            begin,
+            filled: Times::default(),
+            turned: Times::default(),
         };
         Ok(Course::new(begin, dmas, columns).late(late).making(product.events(shape)))
     }
@@ -73,7 +75,11 @@ struct Columns {
     words: i64,
     latency: u64,
     exponents: Converter,
+    /// Results in the turn buffer, from this cycle on: when each column came, and when each beat was read.
     pages: Pages,
+    begin: u64,
+    filled: Times,
+    turned: Times,
 }
 
 impl Columns {
@@ -82,14 +88,17 @@ impl Columns {
         let [x, weights, exponents] = [X, WEIGHTS, EXPONENTS].map(|k| &dmas.readers[k]);
         let (n, places) = (weights.left.known(), self.latency as i64 + 2);
         let ends = n % self.words == self.words - 1;
-        let room = if ends { self.pages.filled.behind(n / self.words - places, 1) } else { Some(0) };
+        let room = if ends { self.filled.behind(n / self.words - places, 1) } else { Some(0) };
         latest([weights.shown(n), self.exponents.shown(n, &exponents.left), x.left.behind(x.beats() - 1, 2), room])
     }
 }
 
 impl Flow for Columns {
     fn advance(&mut self, dmas: &mut Dmas) -> bool {
-        let mut moved = self.pages.walk(dmas);
+        let (filled, turned) = (&self.filled, &self.turned);
+        let mut moved = self.pages.walk(&mut dmas.writer, self.begin, |_, [before, earlier]| {
+            latest([filled.behind(before.0, 1), turned.behind(earlier.1, 1)])
+        });
         extend!(moved, dmas.readers[X].left, dmas.readers[X].shown(dmas.readers[X].left.known()));
         loop {
             let n = dmas.readers[EXPONENTS].left.known();
@@ -97,19 +106,19 @@ impl Flow for Columns {
             beat.into_iter().for_each(|time| dmas.readers[EXPONENTS].left.push(time));
             let word = self.next_word(dmas);
             word.into_iter().for_each(|time| dmas.readers[WEIGHTS].left.push(time));
-            let n = self.pages.filled.known();
+            let n = self.filled.known();
             let column = latest([
                 dmas.readers[WEIGHTS].left.behind((n + 1) * self.words - 1, self.latency + 1),
-                self.pages.filled.behind(n - 1, 1),
+                self.filled.behind(n - 1, 1),
                 self.pages.free(n),
             ]);
-            column.into_iter().for_each(|time| self.pages.filled.push(time));
+            column.into_iter().for_each(|time| self.filled.push(time));
             if beat.is_none() && word.is_none() && column.is_none() {
                 break;
             }
             moved = true;
         }
-        moved | self.pages.turn(dmas)
+        moved | self.pages.turn(&self.filled, &mut self.turned, &mut dmas.writer)
     }
 
     fn end(&self, dmas: &Dmas) -> Option<u64> {

@@ -2,7 +2,6 @@
 //! and shares no code with the hardware. Rows are those of the vector accelerator.
 
 pub mod cycles;
-mod pages;
 pub mod product;
 
 use std::ops::RangeInclusive;

@@ -29,6 +29,7 @@ use sim::{Bench, Design, RunOptions, Trace};
 
 use crate::error::{Failure, Result};
 use crate::flows::liberty;
+use crate::flows::lint::Sources;
 use crate::flows::synth;
 use crate::flows::workspace::Workspace;
 use crate::params::plain;
@@ -114,6 +115,21 @@ pub fn measure(design: &Design, bench: &dyn Bench, library: &[PathBuf], options:
             .fold(None, |sum, watts| Some(sum.unwrap_or(0.0) + watts)),
     })
 }
+
+/// The design in cells of a library, module by module, as the simulator takes it, and how many cells it has.
+///
+/// # Errors
+/// A missing tool; a design or a library that Yosys rejects.
+pub fn in_cells(design: &hdl::lang::Design, library: &liberty::Library) -> Result<(Design, usize)> {
+    let bad = |what: String| Failure::Usage(format!("{}: {what}", library.place()));
+    let cells = Cells::read(&liberty::parse(&library.text).map_err(bad)?).map_err(bad)?;
+    let (sources, simulated) = (Sources::from(design), Design::from(design));
+    let json = synth::netlist_by_modules(&sources, library, std::thread::available_parallelism().unwrap_or(ONE))?;
+    let netlist = Netlist::read(&json, &simulated.top, &cells).map_err(bad)?;
+    Ok((Design { files: netlist.verilog(&cells), ..simulated }, netlist.instances.len()))
+}
+
+const ONE: std::num::NonZeroUsize = std::num::NonZeroUsize::MIN;
 
 /// Who is to blame for a netlist that fails: the design, when it fails by itself as well; otherwise the mapping.
 fn blame(error: sim::Error, design: &Design, bench: &dyn Bench, library: &str, options: &RunOptions) -> Failure {

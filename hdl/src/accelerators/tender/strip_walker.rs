@@ -2,9 +2,10 @@
 //! buffer.
 
 use super::turn_buffer::{Page, TurnBuffer};
+use crate::accelerators::sizes::fit;
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaSpec};
 use crate::lang::{
-    About, Block, Field, In, InBundle, Module, Out, OutStream, bit, bundle, mux, parameters, ports, uint,
+    About, Block, Field, In, InBundle, Module, Out, OutStream, Signal, bit, bundle, cat, mux, parameters, ports, uint,
 };
 
 parameters! {
@@ -121,5 +122,77 @@ impl Block for StripWalker {
         m.connect(io.command.stride, matrix.stride);
         m.connect(io.page.rows, some_rows.slice(0..rows_width));
         m.connect(io.page.columns, some_columns.slice(0..columns_width));
+        self.properties(m, io, [rows.q, columns.q]);
+    }
+}
+
+impl StripWalker {
+    /// Strips are inside of the matrix, and each of its elements is in one strip. `left` are the rows and columns that are
+    /// to come.
+    fn properties(&self, m: &mut Module, io: &StripWalkerPorts, left: [Signal; 2]) {
+        m.formal_alone(|m| {
+            m.comment("The environment: a matrix that stays, and a beginning when nothing is to come.");
+            let (matrix, busy) = (&io.matrix, io.busy_o);
+            m.assume("begins_when_idle", !io.begin_i | !busy);
+            let sizes = matrix.rows.any() & matrix.columns.any();
+            m.assume("there_is_a_matrix", sizes);
+            let values = [matrix.address, matrix.stride, matrix.rows, matrix.columns, matrix.half];
+            let kept = m.reg("formal_matrix_q", uint(values.iter().map(|value| value.width()).sum()));
+            kept.next(cat(&values));
+            m.assume("the_matrix_stays", !busy | kept.q.eq(cat(&values)));
+
+            m.comment("Where the strip begins, by what has been taken; and an element that the prover chooses.");
+            let (wide, none) = (uint(17), uint(17).lit(0));
+            let of = |value: Signal| value.extend(17);
+            let [row, column] = ["row", "column"].map(|name| m.reg(&format!("formal_{name}_q"), wide));
+            let line = m.reg("formal_line_q", uint(self.axi.address_width));
+            let [had, had_page] = ["had", "had_page"].map(|name| m.reg_init(&format!("formal_{name}_q"), bit(), 0));
+            let taken = m.wire("formal_taken", busy & (had.q | io.command.ready) & (had_page.q | io.page.ready));
+            had.next((had.q | io.command.fire()) & !taken & !io.clear_i);
+            had_page.next((had_page.q | io.page.fire()) & !taken & !io.clear_i);
+            let [rows, columns] = [of(io.command.rows), fit(io.command.row_bytes.shr(1), 17)];
+            let ends_row = m.wire("formal_ends_row", column.q.wrapping_add(columns).eq(of(matrix.columns)));
+            let along = mux(ends_row, none, column.q.wrapping_add(columns));
+            column.next(mux(io.begin_i, none, mux(taken, along, column.q)));
+            let down = mux(taken & ends_row, row.q.wrapping_add(rows), row.q);
+            row.next(mux(io.begin_i, none, down));
+            let far = |count: u32| fit(matrix.stride.shl(count.trailing_zeros()), self.axi.address_width);
+            let further = line.q.wrapping_add(mux(matrix.half, far(self.rows / 2), far(self.rows)));
+            line.next(mux(io.begin_i, matrix.address, mux(taken & ends_row, further, line.q)));
+            let [chosen_row, chosen_column] =
+                ["row", "column"].map(|name| m.reg(&format!("formal_chosen_{name}_q"), uint(16)));
+            chosen_row.next(chosen_row.q);
+            chosen_column.next(chosen_column.q);
+            let [r, c] = [of(chosen_row.q), of(chosen_column.q)];
+            let in_panel = m.wire("formal_in_panel", r.ge(row.q) & r.lt(row.q.wrapping_add(rows)));
+            let in_strip = in_panel & c.ge(column.q) & c.lt(column.q.wrapping_add(columns));
+            let in_strip = m.wire("formal_in_strip", in_strip);
+            let count = m.reg("formal_count_q", uint(2));
+            count.next(mux(io.begin_i, uint(2).lit(0), count.q.wrapping_add((taken & in_strip).extend(2))));
+            let inside = m.wire("formal_inside", r.lt(of(matrix.rows)) & c.lt(of(matrix.columns)));
+
+            m.assert_always("offers_are_of_a_strip", io.command.valid.eq(busy & !had.q));
+            m.assert_always("pages_are_of_a_strip", io.page.valid.eq(busy & !had_page.q));
+            let at = line.q.wrapping_add(fit(column.q.shl(1), self.axi.address_width));
+            m.assert_always("begins_where_it_should", !busy | io.command.address.eq(at));
+            m.assert_always("rows_of_the_matrix", !busy | row.q.wrapping_add(rows).le(of(matrix.rows)));
+            let end = column.q.wrapping_add(columns);
+            m.assert_always("columns_of_the_matrix", !busy | end.le(of(matrix.columns)));
+            let same = of(io.page.rows).eq(rows) & of(io.page.columns).eq(columns);
+            m.assert_always("a_page_as_the_command", !busy | (same & rows.any() & columns.any()));
+            let before = r.lt(row.q) | (in_panel & c.lt(column.q));
+            let so_far = (before & inside).extend(2);
+            m.assert_always("each_element_once", !busy | count.q.eq(so_far));
+            let last = taken & ends_row & row.q.wrapping_add(rows).eq(of(matrix.rows));
+            m.assert_always("all_elements", !last | count.q.wrapping_add(in_strip.extend(2)).eq(inside.extend(2)));
+            let over = m.reg_init("formal_over_q", bit(), 0);
+            over.next(last & !io.clear_i);
+            m.assert_always("it_ends_with_the_last", !over.q | !busy);
+            m.comment("For induction: what is to come.");
+            let [rows_left, columns_left] = left.map(of);
+            m.assert_always("rows_left", !busy | row.q.wrapping_add(rows_left).eq(of(matrix.rows)));
+            m.assert_always("columns_left", !busy | column.q.wrapping_add(columns_left).eq(of(matrix.columns)));
+            m.cover("a_second_panel", last & row.q.any() & column.q.any());
+        });
     }
 }

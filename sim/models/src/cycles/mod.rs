@@ -31,7 +31,7 @@ use host::vector::{self, Integer, Operand, VectorJob};
 use host::{Allocator, Chain, Descriptor, Window};
 
 /// Memory that a descriptor may touch. Operands have no content.
-const WINDOW: Window = Window { base: 0, limit: (1 << 40) - 1, address_width: 40 };
+pub const WINDOW: Window = Window { base: 0, limit: (1 << 40) - 1, address_width: 40 };
 
 /// The work of a layer for some sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,8 @@ impl<O> From<Spent<O>> for Taken {
 
 impl Taken {
     /// All descriptors of a chain.
-    fn all<O>(spent: Vec<Spent<O>>) -> Self {
+    #[must_use]
+    pub fn all<O>(spent: Vec<Spent<O>>) -> Self {
         spent.into_iter().fold(Self::default(), |mut all, one| {
             all += one.into();
             all
@@ -109,7 +110,8 @@ impl Taken {
     }
 
     /// The cost, with bytes of operands and multiply-accumulates.
-    fn cost(self, bytes: u64, products: u64) -> Cost {
+    #[must_use]
+    pub fn cost(self, bytes: u64, products: u64) -> Cost {
         Cost { cycles: self.cycles, bytes, products, events: self.events }
     }
 
@@ -139,11 +141,14 @@ pub fn extended(size: u64, (least, period): (u64, u64), of: &mut dyn FnMut(u64) 
 
 /// What the descriptors take that were counted so far, by size.
 #[derive(Clone, Debug, Default)]
-struct Counted(RefCell<BTreeMap<[u64; 3], Taken>>);
+pub struct Counted(RefCell<BTreeMap<[u64; 3], Taken>>);
 
 impl Counted {
     /// What a size takes; it is counted once only.
-    fn of(&self, size: [u64; 3], count: impl FnOnce() -> Result<Taken>) -> Result<Taken> {
+    ///
+    /// # Errors
+    /// `count` fails.
+    pub fn of(&self, size: [u64; 3], count: impl FnOnce() -> Result<Taken>) -> Result<Taken> {
         if let Some(taken) = self.0.borrow().get(&size) {
             return Ok(taken.clone());
         }
@@ -201,20 +206,32 @@ impl Steps {
     }
 }
 
-/// Addresses of operands that follow each other.
-struct Room(Allocator);
+/// Addresses of operands that follow each other in the [`WINDOW`].
+#[derive(Debug)]
+pub struct Room(Allocator);
 
 impl Room {
-    fn new() -> Self {
+    /// Nothing is taken.
+    #[must_use]
+    #[allow(clippy::new_without_default, reason = "an allocator that begins is not an empty value")]
+    pub fn new() -> Self {
         Self(Allocator::new(&WINDOW))
     }
 
-    fn at(&mut self, rows: u64, stride: u64) -> Result<Operand> {
+    /// Rows at this distance.
+    ///
+    /// # Errors
+    /// The window is full.
+    pub fn at(&mut self, rows: u64, stride: u64) -> Result<Operand> {
         let address = self.0.take((rows * stride).max(64))?;
         Ok(Operand { address, stride: stride.try_into()? })
     }
 
-    fn rows(&mut self, rows: u64, columns: u64) -> Result<Operand> {
+    /// Rows of fp16.
+    ///
+    /// # Errors
+    /// The window is full.
+    pub fn rows(&mut self, rows: u64, columns: u64) -> Result<Operand> {
         self.of(Numbers::Fp16, rows, columns)
     }
 
@@ -248,7 +265,7 @@ fn steps(caps: &vector::Caps, (what, results): (Steps, Numbers), [rows, columns]
 }
 
 /// Divides a whole into parts of up to `most`: the sizes, and how many parts have each size.
-fn parts(whole: u64, most: u64) -> impl Iterator<Item = (u64, u64)> {
+pub fn parts(whole: u64, most: u64) -> impl Iterator<Item = (u64, u64)> {
     [(most, whole / most), (whole % most, 1)].into_iter().filter(|(size, count)| size * count > 0)
 }
 
@@ -257,8 +274,12 @@ fn longest(caps: &vector::Caps) -> u64 {
     (u64::from(caps.lanes) * u64::from(caps.max_beats) / 64 * 64).max(64)
 }
 
-/// Cycles and bytes of steps on rows. Rows for elementwise steps may be longer than the unit takes.
-fn rows_cost(
+/// Cycles and bytes of steps on rows. Rows for elementwise steps may be longer than the unit takes. `alone` counts a
+/// descriptor.
+///
+/// # Errors
+/// A descriptor that the unit does not do; `alone` fails.
+pub fn rows_cost(
     caps: &vector::Caps,
     (what, results): (Steps, Numbers),
     [rows, columns]: [u64; 2],
@@ -277,8 +298,11 @@ fn rows_cost(
     Ok(taken.cost(rows * columns * (2 * what.reads() + results.bytes()), 0))
 }
 
-/// A chain of descriptors, in memory.
-fn chain(descriptors: Vec<Descriptor>) -> Result<(Limits, u64, SparseMemory)> {
+/// A chain of descriptors in memory: its limits, its address, the memory.
+///
+/// # Errors
+/// The chain has no place.
+pub fn chain(descriptors: Vec<Descriptor>) -> Result<(Limits, u64, SparseMemory)> {
     // After all operands.
     let job = (1 << 39) + (1 << 38);
     let (limits, memory) = chain_at(descriptors, job)?;
@@ -296,7 +320,8 @@ fn chain_at(descriptors: Vec<Descriptor>, job: u64) -> Result<(Limits, SparseMem
 }
 
 /// The recurrence refused a descriptor.
-fn refused(code: u8) -> anyhow::Error {
+#[must_use]
+pub fn refused(code: u8) -> anyhow::Error {
     anyhow!("a descriptor ends with error {code}")
 }
 

@@ -4,6 +4,7 @@
 mod elements;
 pub mod layer_norm;
 pub mod parts;
+pub mod pipeline;
 pub mod rms_norm;
 pub mod rotary_embedding;
 pub mod row_frame;

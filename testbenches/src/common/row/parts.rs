@@ -3,78 +3,18 @@
 //! What a whole row shows once in a million of its results, such as a late digit of a root, its part shows with every
 //! operand.
 
-use std::collections::VecDeque;
-
 use golden::common::row::rms_norm::{inverse_root, root as digits_of_root};
 use golden::common::row::softmax::{self, reciprocal};
 use golden::common::row::{NAN, Unrounded, is_nan, is_special, nearest, units};
 use hdl::blocks::common::row::{
     InverseRoot, PowerLane, RoundHalf, RowAdder, RowProduct, RowReciprocal, ScaleLane, SquareLane, round_latency,
 };
-use hdl::lang::Block;
 use num_bigint::{BigInt, BigUint};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
-use sim::{Bits, Run, Sim};
+use sim::Bits;
 
-/// Operands, in the order of the ports.
-type Draw = Box<dyn Fn(&mut StimulusRng) -> Vec<Bits>>;
-/// What the outputs are for these operands; `None` is undefined.
-type Golden = Box<dyn Fn(&[Bits]) -> Vec<Option<Bits>>>;
-
-/// A pipeline and its judge; a vector is a cycle.
-struct Pipeline {
-    inputs: Vec<&'static str>,
-    /// Each with the cycles from operands to result.
-    outputs: Vec<(&'static str, u32)>,
-    /// Everything holds while this input is low.
-    enable: Option<&'static str>,
-    draw: Draw,
-    golden: Golden,
-}
-
-impl Pipeline {
-    fn bench<B: Block>(self, p: &B) -> anyhow::Result<Box<dyn sim::Bench>> {
-        sim::kit::bench(p, move |sim, run| self.run(sim, run))
-    }
-
-    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
-        let mut rng = run.rng("operands");
-        let inputs: Vec<_> = self.inputs.iter().map(|name| sim.input(name)).collect::<sim::Result<_>>()?;
-        let enable = self.enable.map(|name| sim.input(name)).transpose()?;
-        let mut outputs = Vec::new();
-        for &(name, latency) in &self.outputs {
-            outputs.push((sim.output(name)?, latency));
-        }
-        let longest = self.outputs.iter().map(|output| output.1).max().unwrap_or(0);
-        // The latest results first.
-        let mut results: VecDeque<Vec<Option<Bits>>> = VecDeque::new();
-        for _ in 0..run.vectors() + u64::from(longest) {
-            let operands = (self.draw)(&mut rng);
-            inputs.iter().zip(&operands).for_each(|(port, value)| sim.poke(*port, value));
-            let moves = enable.is_none() || rng.random_range(0..4u8) > 0;
-            if let Some(enable) = enable {
-                sim.poke_u64(enable, moves.into());
-            }
-            if moves {
-                results.push_front((self.golden)(&operands));
-                results.truncate(longest.max(1) as usize);
-            }
-            if longest == 0 {
-                sim.settle()?
-            } else {
-                sim.tick()?
-            }
-            for (at, (port, latency)) in outputs.iter().enumerate() {
-                let result = results.get(latency.saturating_sub(1) as usize);
-                if let Some(expected) = result.and_then(|result| result[at].as_ref()) {
-                    run.expect(sim, *port, expected)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
+use super::pipeline::Pipeline;
 
 /// A number of any length: its leading bits are 0, the next ones are anything, all ones, or few ones, its last bits may
 /// be 0.

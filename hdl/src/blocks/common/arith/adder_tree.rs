@@ -6,8 +6,15 @@ use crate::lang::{Array, Module, Signal, Type};
 /// the number of their terms.
 #[track_caller]
 pub fn adder_tree(m: &mut Module, name: &str, terms: Array, sum_of: impl Fn(u32) -> Type) -> Signal {
-    let (all, mut of, mut level) = (terms.count(), 1, terms);
-    while level.count() > 1 {
+    adder_trees(m, name, terms, 1, sum_of).at(0)
+}
+
+/// `count` sums of as many neighbours each, as [`adder_tree`]. Where `count` is more than 1, the neighbours of a sum are a
+/// power of two.
+#[track_caller]
+pub fn adder_trees(m: &mut Module, name: &str, terms: Array, count: u32, sum_of: impl Fn(u32) -> Type) -> Array {
+    let (all, mut of, mut level) = (terms.count() / count.max(1), 1, terms);
+    while level.count() > count.max(1) {
         of = (2 * of).min(all);
         let (count, ty) = (level.count(), sum_of(of));
         let pairs = count / 2;
@@ -21,5 +28,5 @@ pub fn adder_tree(m: &mut Module, name: &str, terms: Array, sum_of: impl Fn(u32)
         }
         level = next;
     }
-    level.at(0)
+    level
 }

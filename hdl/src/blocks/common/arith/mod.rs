@@ -7,7 +7,7 @@ pub mod popcount;
 pub mod priority_encoder;
 pub mod row_product;
 
-pub(crate) use adder_tree::adder_tree;
+pub use adder_tree::{adder_tree, adder_trees};
 pub use leading_zeros::{LeadingZeros, LeadingZerosPorts};
 pub use popcount::{Popcount, PopcountPorts};
 pub use priority_encoder::{PriorityEncoder, PriorityEncoderPorts};

@@ -5,21 +5,31 @@ use crate::blocks::common::{StreamFifo, StreamFifoPorts};
 use crate::lang::{Module, Signal, bit, bits_for, mux, uint};
 
 /// A pipeline that nothing stops, and a FIFO at its end with a place for every beat inside.
-pub(crate) struct Section {
+#[derive(Debug)]
+pub struct Section {
     /// A beat may begin.
     pub room: Signal,
     /// To be driven: a beat begins.
     pub enters: Signal,
     /// To be driven: a beat has left the FIFO.
     pub leaves: Signal,
+    /// Beats come out here; [`Section::catch`] puts them in.
     pub fifo: StreamFifoPorts,
     latency: u32,
 }
 
 impl Section {
+    /// Beats that can be inside, in the pipeline of so many cycles and in the FIFO. There is one more for the cycle in
+    /// which a beat is seen to have left.
+    #[must_use]
+    pub fn places(latency: u32) -> u32 {
+        latency + 2
+    }
+
+    /// A pipeline of `latency` cycles for beats of `width` bits. `clear` drops all beats.
+    #[track_caller]
     pub fn new(m: &mut Module, name: &str, (latency, width): (u32, u32), clear: Signal) -> Self {
-        // One more for the cycle in which a beat is seen to have left.
-        let depth = latency + 2;
+        let depth = Self::places(latency);
         let block = StreamFifo::registers(width, depth);
         let fifo = m.instance(&format!("u_{name}_fifo"), block);
         m.connect(fifo.clear_i, clear);
@@ -36,6 +46,7 @@ impl Section {
     }
 
     /// `data` is the output of the pipeline, `latency` cycles after `begins`.
+    #[track_caller]
     pub fn catch(&self, m: &mut Module, name: &str, begins: Signal, data: Signal, clear: Signal) {
         let valid = later_valid(m, &format!("{name}_valid"), begins, self.latency, clear);
         m.connect(self.fifo.input.valid, valid);

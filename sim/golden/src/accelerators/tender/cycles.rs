@@ -1,7 +1,6 @@
 //! Cycles of a job before a memory that never pauses. [`crate::accelerators::cycles`] explains how they are computed.
 
 mod known;
-mod pages;
 mod panels;
 mod parts;
 mod products;

@@ -2,11 +2,10 @@
 
 use crate::common::bus::Command;
 
-use super::pages::Pages;
 use super::panels::{Buffer, Shared, Tiles};
 use super::parts::Parts;
 use super::timing::Timing;
-use crate::accelerators::cycles::{Converter, Dmas, Flow, Times, Way, extend, latest};
+use crate::accelerators::cycles::{Converter, Dmas, Flow, Pages, Times, Way, extend, latest};
 use crate::accelerators::tender::{Finish, MatMul, Output, Pack, Shape};
 
 /// Bits of a record of constants.
@@ -157,48 +156,18 @@ impl Columns {
         self.finish.output != Output::Fp16
     }
 
-    /// Opens pages and asks for them in turn. One page is open at a time, while another is in use.
+    /// Opens pages and asks for them in turn.
     fn walk(&mut self, dmas: &mut Dmas) -> bool {
         let Some(pages) = &mut self.pages else { return false };
-        let packs = self.sums.is_none();
-        let mut moved = false;
-        loop {
-            let page = pages.opened.known();
-            let asked = pages.walked.known();
-            let offered = if page == 0 { Some(self.begin + 1) } else { pages.walked.behind(page - 1, 1) };
-            if let (Some(offered), true) = (offered, page == asked && (page as usize) < pages.commands.len()) {
-                let (filled, used) = match packs {
-                    true => (
-                        dmas.readers[self.rows].left.behind(pages.last(page - 1).1, 1),
-                        self.read.behind(pages.last(page - 2).0, 1),
-                    ),
-                    false => {
-                        (self.left.behind(pages.last(page - 1).0, 1), self.turned.behind(pages.last(page - 2).1, 1))
-                    }
-                };
-                if let Some(opened) = latest([Some(offered), filled, used]) {
-                    // The page and its command do not wait for each other.
-                    pages.opened.push(opened);
-                    moved = true;
-                }
-            }
-            let offers = if packs { dmas.readers[self.rows].offered() } else { dmas.writer.offered() };
-            if let (Some(offered), true) = (offered, offers == asked && (asked as usize) < pages.commands.len()) {
-                let command = pages.commands[asked as usize];
-                if packs {
-                    dmas.readers[self.rows].offer(&command, offered)
-                } else {
-                    dmas.writer.offer(&command, offered)
-                }
-                moved = true;
-            }
-            let taken = if packs { dmas.readers[self.rows].taken(asked) } else { dmas.writer.taken(asked) };
-            match latest([pages.opened.behind(asked, 0), taken]) {
-                Some(walked) => pages.walked.push(walked),
-                None => return moved,
-            }
-            moved = true;
+        let (read, left, turned) = (&self.read, &self.left, &self.turned);
+        if self.sums.is_none() {
+            return pages.walk(&mut dmas.readers[self.rows], self.begin, |rows, [before, earlier]| {
+                latest([rows.left.behind(before.1, 1), read.behind(earlier.0, 1)])
+            });
         }
+        pages.walk(&mut dmas.writer, self.begin, |_, [before, earlier]| {
+            latest([left.behind(before.0, 1), turned.behind(earlier.1, 1)])
+        })
     }
 
     /// A column is read when the column before has been taken and its tile, or its page, is there.
@@ -209,7 +178,7 @@ impl Columns {
         }
         let there = match (&self.sums, &self.pages) {
             (Some(sums), _) => sums.tiles.summed(self.parts.leaving(n).part).map(|time| time + 1),
-            (None, Some(pages)) => dmas.readers[self.rows].left.behind(pages.last(pages.of_column(n)).1, 1),
+            (None, Some(pages)) => dmas.readers[self.rows].left.behind(pages.last_beat(n), 1),
             (None, None) => None,
         };
         let gone = self.taken().unwrap_or(&self.begun).behind(n - 1, 0);
@@ -278,26 +247,10 @@ impl Columns {
         let n = self.left.known();
         let free = match (&self.pages, self.integers()) {
             (_, true) => self.words.free(n, &dmas.writer.came),
-            (Some(pages), false) => pages.opened.behind(pages.of_column(n), 1),
+            (Some(pages), false) => pages.free(n),
             (None, false) => None,
         };
         latest([self.begun.behind(n, self.lanes.cycles), self.left.behind(n - 1, 1), free])
-    }
-
-    fn next_turned(&self, dmas: &Dmas) -> Option<u64> {
-        let n = self.turned.known();
-        let pages = self.pages.as_ref()?;
-        if self.integers() || n > pages.last(pages.commands.len() as i64 - 1).1 {
-            return None;
-        }
-        let filled = self.left.behind(pages.last(pages.of_beat(n)).0, 1);
-        latest([filled, self.turned.behind(n - 1, 1), dmas.writer.came.behind(n - 1, 0)])
-    }
-
-    fn next_written(&self, dmas: &Dmas) -> Option<u64> {
-        let n = dmas.writer.came.known();
-        let shown = if self.integers() { self.words.shown(n, &self.left) } else { self.turned.behind(n, 1) };
-        latest([shown, dmas.writer.free(n)])
     }
 }
 
@@ -313,7 +266,7 @@ impl Flow for Columns {
         } else {
             extend!(moved, dmas.readers[self.rows].left, {
                 let (n, reader) = (dmas.readers[self.rows].left.known(), &dmas.readers[self.rows]);
-                let page = self.pages.as_ref().and_then(|pages| pages.opened.behind(pages.of_beat(n), 1));
+                let page = self.pages.as_ref().and_then(|pages| pages.free_for_beat(n));
                 latest([reader.shown(n), page])
             });
         }
@@ -335,13 +288,18 @@ impl Flow for Columns {
         }
         extend!(moved, self.begun, self.next_begun());
         extend!(moved, self.left, self.next_left(dmas));
-        extend!(moved, self.turned, self.next_turned(dmas));
-        extend!(moved, dmas.writer.came, self.next_written(dmas));
+        if let (Some(pages), false) = (&self.pages, self.integers()) {
+            return moved | pages.turn(&self.left, &mut self.turned, &mut dmas.writer);
+        }
+        extend!(moved, dmas.writer.came, {
+            let n = dmas.writer.came.known();
+            latest([self.words.shown(n, &self.left), dmas.writer.free(n)])
+        });
         moved
     }
 
     fn end(&self, dmas: &Dmas) -> Option<u64> {
-        if self.pages.as_ref().is_some_and(|pages| pages.walked.known() < pages.commands.len() as i64) {
+        if self.pages.as_ref().is_some_and(|pages| !pages.all_walked()) {
             return None;
         }
         dmas.end()
