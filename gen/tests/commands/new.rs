@@ -267,4 +267,15 @@ fn every_command_works_in_the_crane() {
     run(&["sweep", "../sweep.toml", "--output", "out", "--store", "store"]);
     assert!(run(&["compare", "crane_top", "--context", "128", "--batch", "1"]).contains("128 rows x 128 channels"));
     assert!(run(&["eval", "--schemes"]).contains("crane"));
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../sim/models/tests/oracle/llama-tied");
+    let on = ["--config", "small.toml", "--set", "channels=256", "--model", model];
+    let told = run(&[&["run", "--on", "crane", "--tokens", "3", "Hello"][..], &on].concat());
+    assert!(told.contains("all equal the golden model's"), "{told}");
+    let text = concat!(env!("CARGO_MANIFEST_DIR"), "/../sim/models/texts/pride.txt");
+    run(&[&["calibrate", "crane", "--text", text, "--option", "budget=20", "--output", "learnt"][..], &on].concat());
+    let with = ["run", "--golden", "--on", "crane", "--tokens", "30", "--calibration", "learnt", "Hello"];
+    assert!(run(&[&with[..], &on].concat()).contains("30 written"));
+    run(&[&["lower", "--on", "crane", "--layer", "0", "--output", "image", "Hello"][..], &on].concat());
+    let told = run(&[&["eval", "--on", "crane", "--text", text, "--tokens", "20"][..], &on].concat());
+    assert!(told.contains("crane_top"), "{told}");
 }
