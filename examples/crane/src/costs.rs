@@ -1,8 +1,6 @@
 //! Costs of decoder layers, for `compare`: by the recurrence of its cycles, descriptor by descriptor.
 
-use models::cycles::{
-    Counted, Numbers, Room, Steps, Taken, WINDOW, chain, extended, parts, refused, rows_cost,
-};
+use models::cycles::{Counted, Numbers, Room, Steps, Taken, WINDOW, chain, extended, parts, refused, rows_cost};
 use senbazuru::accelerator::costs::{Choice, Cost, Costs, Counts, Kind, Model, Work};
 use senbazuru::accelerator::golden::accelerators::cycles::{Recurrence, Turns};
 use senbazuru::accelerator::prelude::{AxiSpec, DmaSpec, TopParameters};

@@ -95,7 +95,13 @@ impl ProductEngine {
 
     fn turn(&self) -> TurnBuffer {
         let (rows, lanes) = (self.array.rows, self.lanes());
-        TurnBuffer { banks: rows.max(lanes), lanes, columns: self.array.strip, storage: self.array.storage, ..TurnBuffer::default() }
+        TurnBuffer {
+            banks: rows.max(lanes),
+            lanes,
+            columns: self.array.strip,
+            storage: self.array.storage,
+            ..TurnBuffer::default()
+        }
     }
 
     fn walker(&self) -> StripWalker {

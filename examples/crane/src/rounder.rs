@@ -152,7 +152,10 @@ impl Rounder {
                 m.assert_always(&name("no_exponent_above"), !begun.q | !counts | own.le(most));
                 let integer = m.wire(&name("integer"), io.integers_o.at(g * self.group + j));
                 let negative = integer.msb();
-                let size = m.wire(&name("size"), mux(negative, uint(8).lit(0).wrapping_sub(integer.as_uint()), integer.as_uint()));
+                let size = m.wire(
+                    &name("size"),
+                    mux(negative, uint(8).lit(0).wrapping_sub(integer.as_uint()), integer.as_uint()),
+                );
                 let down = m.wire(&name("down"), most.wrapping_sub(own));
                 let fits = |value: Signal| value.extend(48).shl_by(down).slice(0..48);
                 let units = m.wire(&name("units"), fits(size).shl(5).slice(0..48));

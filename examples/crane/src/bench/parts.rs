@@ -180,9 +180,17 @@ impl Row {
         let (weights, groups) = (self.block.weights, self.block.groups());
         let place = self.block.memories()[0].address().width;
         let noise = [("write_address_i", place), ("integers_i", 2 * weights), ("exponents_i", 5 * groups / 4)];
-        let more = [("address_i", place), ("weights_i", 4 * weights), ("weight_exponents_i", EXPONENT * groups), ("first_i", 1)];
+        let more = [
+            ("address_i", place),
+            ("weights_i", 4 * weights),
+            ("weight_exponents_i", EXPONENT * groups),
+            ("first_i", 1),
+        ];
         let noise = noise.into_iter().chain(more).map(|(name, width)| (name, Bits::random(width, rng)));
-        let steady = [("shift_i", Bits::truncated(7, self.shift.into())), ("special_i", Bits::truncated(1, self.special.into()))];
+        let steady = [
+            ("shift_i", Bits::truncated(7, self.shift.into())),
+            ("special_i", Bits::truncated(1, self.special.into())),
+        ];
         let quiet = [("write_i", 4), ("step_i", 1), ("adds_i", 1)].map(|(name, width)| (name, Bits::zero(width)));
         for (name, bits) in noise.chain(steady).chain(quiet) {
             let bits = self.ports.remove(&(self.cycle, name)).unwrap_or(bits);

@@ -39,7 +39,7 @@ impl ProductEngine {
             let moved = inside.q.wrapping_add((fire & weights.row_last).extend(5));
             let leaves = section.fifo.output.fire();
             inside.next(mux(abort, uint(5).lit(0), moved.wrapping_sub(leaves.extend(5))));
-            m.assume("begins_when_idle", !begins | (!strips.busy_o & !inside.q.any()));
+            m.assume("begins_when_idle", !begins | (!strips.busy_o & !inside.q.any() & !x.valid));
 
             m.comment("Rows: each quarter of a word to its place.");
             let address = rows[0].address_i.ty();
@@ -85,7 +85,9 @@ impl ProductEngine {
             let (write, command) = (io.shell.write.at(0), io.shell.write_command.at(0));
             let of_command = cat(&[command.address, command.row_bytes, command.rows]);
             let offers = [("beat", write.valid, write.ready, write.data.data)];
-            for (name, valid, ready, data) in offers.into_iter().chain([("command", command.valid, command.ready, of_command)]) {
+            for (name, valid, ready, data) in
+                offers.into_iter().chain([("command", command.valid, command.ready, of_command)])
+            {
                 let waits = flag(m, &format!("{name}_waits"), valid & !ready & !restart);
                 let before = later(m, &format!("formal_{name}"), data, 1);
                 m.assert_always(&format!("a_{name}_stays"), !waits | (valid & data.eq(before)));
