@@ -3,8 +3,8 @@
 use hdl::accelerators::kelle::{ArrayTurns, AttentionSpec, ImportanceUnit, KelleSpec, RecomputeSlots, TokenList};
 use hdl::accelerators::kllm::{CodebookLoader, FactorRing, KllmSpec, TokenReader};
 use hdl::accelerators::tender::{StripWalker, TurnBuffer};
-use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::blocks::common::shell::{CommandList, OperationController};
+use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::lang::{Block, Design, elaborate};
 
 /// A proof of a part.

@@ -11,8 +11,8 @@ use hdl::blocks::common::row::{
 };
 use num_bigint::{BigInt, BigUint};
 use rand::RngExt;
-use sim::stimulus::StimulusRng;
 use sim::Bits;
+use sim::stimulus::StimulusRng;
 
 use super::pipeline::Pipeline;
 
