@@ -92,4 +92,97 @@ module strip_walker_a64_d128_i1_b16_o8_c4_r16_b16_l8_c64_inferred (
   assign command_stride_o = matrix_stride_i;
   assign page_rows_o = some_rows[4:0];
   assign page_columns_o = some_columns[6:0];
+
+`ifdef FORMAL_ALONE
+  reg formal_started = 1'b0;
+  always @(posedge clk_i) formal_started <= 1'b1;
+  always @* if (!formal_started) assume (!rst_ni);
+  reg [128:0] formal_matrix_q;
+  reg  [16:0] formal_row_q;
+  reg  [16:0] formal_column_q;
+  reg  [63:0] formal_line_q;
+  reg         formal_had_q;
+  reg         formal_had_page_q;
+  reg  [15:0] formal_chosen_row_q;
+  reg  [15:0] formal_chosen_column_q;
+  reg   [1:0] formal_count_q;
+  reg         formal_over_q;
+  // The environment: a matrix that stays, and a beginning when nothing is to come.
+  always @(posedge clk_i) if (rst_ni) begins_when_idle: assume (!begin_i | !busy_o);
+  always @(posedge clk_i) if (rst_ni) there_is_a_matrix: assume (|matrix_rows_i & |matrix_columns_i);
+  always @(posedge clk_i) formal_matrix_q <= {matrix_address_i, matrix_stride_i, matrix_rows_i,
+      matrix_columns_i, matrix_half_i};
+  always @(posedge clk_i) if (rst_ni) the_matrix_stays: assume (!busy_o
+      | (formal_matrix_q
+          == {matrix_address_i, matrix_stride_i, matrix_rows_i, matrix_columns_i, matrix_half_i}));
+  // Where the strip begins, by what has been taken; and an element that the prover chooses.
+  wire formal_taken = busy_o & (formal_had_q | command_ready_i) & (formal_had_page_q | page_ready_i);
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      formal_had_q <= 1'b0;
+      formal_had_page_q <= 1'b0;
+    end else begin
+      formal_had_q <= (formal_had_q | (command_valid_o & command_ready_i)) & !formal_taken & !clear_i;
+      formal_had_page_q <= (formal_had_page_q | (page_valid_o & page_ready_i)) & !formal_taken & !clear_i;
+    end
+  end
+  wire formal_ends_row = (formal_column_q + command_row_bytes_o[17:1]) == {1'b0, matrix_columns_i};
+  wire [16:0] formal_row_wide = {1'b0, command_rows_o};
+  always @(posedge clk_i) begin
+    formal_column_q <= begin_i ? 17'd0 : formal_taken
+        ? (formal_ends_row ? 17'd0 : formal_column_q + command_row_bytes_o[17:1]) : formal_column_q;
+    formal_row_q <= begin_i ? 17'd0 : formal_taken & formal_ends_row ? formal_row_q + formal_row_wide
+        : formal_row_q;
+    formal_line_q <= begin_i ? matrix_address_i : formal_taken & formal_ends_row ? formal_line_q
+        + (matrix_half_i ? {29'd0, {matrix_stride_i, 3'd0}} : {28'd0, {matrix_stride_i, 4'd0}})
+        : formal_line_q;
+    formal_chosen_row_q <= formal_chosen_row_q;
+    formal_chosen_column_q <= formal_chosen_column_q;
+  end
+  wire [16:0] formal_in_panel_wide = {1'b0, formal_chosen_row_q};
+  wire formal_in_panel = (formal_row_q <= formal_in_panel_wide)
+      & (formal_in_panel_wide < (formal_row_q + formal_row_wide));
+  wire [16:0] formal_in_strip_wide = {1'b0, formal_chosen_column_q};
+  wire formal_in_strip = formal_in_panel & (formal_column_q <= formal_in_strip_wide)
+      & (formal_in_strip_wide < (formal_column_q + command_row_bytes_o[17:1]));
+  always @(posedge clk_i) formal_count_q <= begin_i ? 2'd0 : formal_count_q
+      + {1'b0, formal_taken & formal_in_strip};
+  wire formal_inside = (formal_in_panel_wide < {1'b0, matrix_rows_i})
+      & (formal_in_strip_wide < {1'b0, matrix_columns_i});
+  always @(posedge clk_i) if (rst_ni) offers_are_of_a_strip: assert (command_valid_o
+      == (busy_o & !formal_had_q));
+  always @(posedge clk_i) if (rst_ni) pages_are_of_a_strip: assert (page_valid_o
+      == (busy_o & !formal_had_page_q));
+  always @(posedge clk_i) if (rst_ni) begins_where_it_should: assert (!busy_o
+      | (command_address_o == (formal_line_q + {46'd0, {formal_column_q, 1'b0}})));
+  always @(posedge clk_i) if (rst_ni) rows_of_the_matrix: assert (!busy_o
+      | ((formal_row_q + formal_row_wide) <= {1'b0, matrix_rows_i}));
+  always @(posedge clk_i) if (rst_ni) columns_of_the_matrix: assert (!busy_o
+      | ((formal_column_q + command_row_bytes_o[17:1]) <= {1'b0, matrix_columns_i}));
+  always @(posedge clk_i) if (rst_ni) a_page_as_the_command: assert (!busy_o
+      | (({12'd0, page_rows_o} == formal_row_wide) & ({10'd0, page_columns_o} == command_row_bytes_o[17:1])
+          & |formal_row_wide & |command_row_bytes_o[17:1]));
+  always @(posedge clk_i) if (rst_ni) each_element_once: assert (!busy_o
+      | (formal_count_q
+          == {1'b0,
+              ((formal_in_panel_wide < formal_row_q)
+                  | (formal_in_panel & (formal_in_strip_wide < formal_column_q)))
+              & formal_inside}));
+  wire all_elements_and = formal_taken & formal_ends_row
+      & ((formal_row_q + formal_row_wide) == {1'b0, matrix_rows_i});
+  always @(posedge clk_i) if (rst_ni) all_elements: assert (!all_elements_and
+      | ((formal_count_q + {1'b0, formal_in_strip}) == {1'b0, formal_inside}));
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_over_q <= 1'b0;
+    else         formal_over_q <= all_elements_and & !clear_i;
+  end
+  always @(posedge clk_i) if (rst_ni) it_ends_with_the_last: assert (!formal_over_q | !busy_o);
+  // For induction: what is to come.
+  always @(posedge clk_i) if (rst_ni) rows_left: assert (!busy_o
+      | ((formal_row_q + {1'b0, rows_q}) == {1'b0, matrix_rows_i}));
+  always @(posedge clk_i) if (rst_ni) columns_left: assert (!busy_o
+      | ((formal_column_q + {1'b0, columns_q}) == {1'b0, matrix_columns_i}));
+  always @(posedge clk_i) if (rst_ni) a_second_panel: cover (all_elements_and & |formal_row_q
+      & |formal_column_q);
+`endif
 endmodule

@@ -62,7 +62,7 @@ pub fn all() -> Vec<Part> {
         Part { long: true, ..part(CodebookLoader { axi: axi(32), spec: spec(2, 1) }, 8, 8, true) },
         part(FactorRing { axi: axi(1024), spec: spec(2, 16) }, 11, 16, false),
         part(TokenReader { axi: axi(64), spec: spec(2, 1) }, 9, 14, false),
-        part(strips, 8, 10, true),
+        part(strips, 8, 10, false),
         part(ArrayTurns {}, 8, 8, true),
         part(TokenList { spec: heads(2, 2) }, 8, 14, true),
         part(RecomputeSlots { spec: AttentionSpec { recompute: 2, ..heads(2, 2) } }, 10, 16, true),

@@ -39,7 +39,7 @@ impl ProductEngine {
             let moved = inside.q.wrapping_add((fire & weights.row_last).extend(5));
             let leaves = section.fifo.output.fire();
             inside.next(mux(abort, uint(5).lit(0), moved.wrapping_sub(leaves.extend(5))));
-            m.assume("begins_when_idle", !begins | (!strips.busy_o & !inside.q.any()));
+            m.assume("begins_when_idle", !begins | (!strips.busy_o & !inside.q.any() & !x.valid));
 
             m.comment("Rows: each quarter of a word to its place.");
             let address = rows[0].address_i.ty();
