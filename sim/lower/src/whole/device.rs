@@ -12,13 +12,16 @@ use super::executor::{Executor, Golden, Spent, Written};
 /// Descriptors of a job at most.
 pub const MAX_DESCRIPTORS: u32 = 256;
 
+/// Reads what the counters of a device say at the end of a job: words in which a sum overflowed, and words with a result
+/// that was saturated, or is infinite or no number.
+pub type Overflows<B> = fn(&mut Device<B>) -> Result<[u64; 2], DeviceError<<B as Bus>::Error>>;
+
 /// What a driver knows of an accelerator.
 pub struct Kind<B: Bus> {
     /// The number in its register VERSION.
     pub accelerator: u32,
-    /// Reads what its counters say at the end of a job: words in which a sum overflowed, and words with a result that
-    /// was saturated, or is infinite or no number.
-    pub overflows: fn(&mut Device<B>) -> Result<[u64; 2], DeviceError<B::Error>>,
+    /// Its counters.
+    pub overflows: Overflows<B>,
 }
 
 /// A device on a bus: the hardware, or its simulation.

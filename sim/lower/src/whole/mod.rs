@@ -25,11 +25,11 @@ use models::decoder::{Config, Model};
 use models::schemes::Settings;
 
 pub use decoder::{Decoder, HEAD_UNIT, Images, Matrices, Products, Seen, Shape, Stored, equal_shares};
-pub use device::{InSoftware, Kind, MAX_DESCRIPTORS, OnDevice, Since, Times};
+pub use device::{InSoftware, Kind, MAX_DESCRIPTORS, OnDevice, Overflows, Since, Times};
 pub use executor::{Checked, Executor, Golden, Move, Spent, Written};
 pub use placer::{Affine, Placer, columns_from, half, rows_from};
 pub use record::{Recorded, Recorder};
-pub use steps::{Place, Steps};
+pub use steps::{Order, Place, Steps};
 pub use team::{Orders, Team};
 
 use crate::learn::Learnt;

@@ -9,6 +9,9 @@ use super::executor::{Executor, Spent};
 use super::placer::{Affine, columns_from, rows_from};
 use crate::order::{Step, ordered};
 
+/// The engine of a descriptor, and about how long it takes.
+pub type Order<'a> = &'a dyn Fn(&Descriptor) -> (usize, u64);
+
 /// Where and how chains are placed.
 #[derive(Clone, Copy)]
 pub struct Place<'a> {
@@ -20,8 +23,8 @@ pub struct Place<'a> {
     pub epsilon: Epsilon,
     /// Where chains go.
     pub at: u64,
-    /// The engine of a descriptor, and about how long it takes, where operations overlap.
-    pub order: Option<&'a dyn Fn(&Descriptor) -> (usize, u64)>,
+    /// Where operations overlap.
+    pub order: Option<Order<'a>>,
 }
 
 /// Descriptors that follow each other, and their executor.

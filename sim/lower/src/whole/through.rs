@@ -12,6 +12,9 @@ use super::placer::{Affine, columns_from, half, rows_from};
 use super::steps::{Place, Steps};
 use crate::pass::{Rows, Share, Shares};
 
+/// Hears of each job.
+type Done<'a> = &'a mut dyn FnMut(&Spent) -> Result<()>;
+
 impl<P: Products> Decoder<P> {
     /// Rows through all layers. Returns the logits of the last row of each text, if they are wanted.
     pub(super) fn through(
@@ -19,7 +22,7 @@ impl<P: Products> Decoder<P> {
         on: &mut dyn Executor,
         (rows, shares): (&Rows, &Shares),
         wanted: bool,
-        done: &mut dyn FnMut(&Spent) -> Result<()>,
+        done: Done<'_>,
     ) -> Result<Vec<Vec<f16>>> {
         let b = self.buffers;
         for (number, row) in rows.iter().enumerate() {
@@ -48,7 +51,7 @@ impl<P: Products> Decoder<P> {
         number: usize,
         (rows, shares): (usize, &Shares),
         wanted: bool,
-        (on, done): (&mut dyn Executor, &mut dyn FnMut(&Spent) -> Result<()>),
+        (on, done): (&mut dyn Executor, Done<'_>),
     ) -> Result<()> {
         let order = |descriptor: &Descriptor| self.products.order(descriptor);
         let place = Place {
