@@ -10,5 +10,6 @@ pub(crate) mod progress;
 pub mod render;
 pub(crate) mod report;
 pub(crate) mod table;
+#[cfg(feature = "standard")]
 pub(crate) mod timeline;
 pub mod wave;
