@@ -8,12 +8,14 @@ use senbazuru::accelerator::jobs::draw::{often, size};
 use senbazuru::accelerator::jobs::timing::unit;
 use senbazuru::accelerator::prelude::*;
 use senbazuru::prelude::*;
+use senbazuru_host::vector;
 use testbenches::accelerators::vector as rows;
 
 use crate::golden::cycles::Timing;
 use crate::golden::{Golden, Operation, Shape};
+use crate::host::Caps;
 use crate::row::DotRow;
-use crate::top::Crane;
+use crate::top::{Crane, ROWS};
 
 /// Random jobs, and the cycles of right ones with an ideal memory. A vector is a job.
 ///
@@ -47,6 +49,14 @@ pub fn golden_of(p: &Crane) -> Golden {
     })
 }
 
+/// How a driver sees it: the array, and the vector unit.
+#[must_use]
+pub fn caps_of(p: &Crane) -> (Caps, vector::Caps) {
+    let (word, array) = (p.products().weights(), &p.array);
+    let caps = Caps { rows: array.rows, group: array.group, channels: array.channels, word };
+    (caps, rows::caps_of_rows(&rows::shape_of(&p.rows(), &p.bus.axi), ROWS as u8))
+}
+
 /// What the player of jobs cannot know.
 fn facts(p: &Crane) -> Facts<Operation> {
     let shape = *golden_of(p).shape();
@@ -58,7 +68,7 @@ fn facts(p: &Crane) -> Facts<Operation> {
         };
         report.executed.iter().map(|executed| of(&executed.operation)).sum()
     };
-    let caps = rows::caps_of_rows(&shape.vector, 1);
+    let (_, caps) = caps_of(p);
     let units = [caps.units.softmax, caps.units.layer_norm, caps.units.rotary];
     let units = units.iter().rev().fold(0, |word, &unit| word << 1 | u64::from(unit));
     Facts {
@@ -157,7 +167,7 @@ mod tests {
     use super::*;
     use crate::engine::{ProductEngine, ProductParameters};
     use crate::golden::product::{result, rounded};
-    use crate::host::{Caps, ProductJob};
+    use crate::host::ProductJob;
     use crate::packing::Packing;
     use crate::registers;
 
@@ -218,8 +228,7 @@ mod tests {
     fn a_driver_does_a_product() {
         let (block, config) = (Crane::default(), AxiConfig::ideal(20));
         let window = Window { base: 0x1000, limit: 0xffff, address_width: block.bus.axi.address_width };
-        let (word, group) = (block.products().weights(), block.array.group);
-        let caps = Caps { rows: block.array.rows, group, channels: block.array.channels, word };
+        let (caps @ Caps { word, group, .. }, _) = caps_of(&block);
         let (channels, columns) = (40usize, 3);
         // Numbers of fp16: 1, 1.25, 1.5, .. in turn, some of them negative.
         let row: Vec<u16> = (0..channels as u16).map(|k| 0x3c00 + 0x100 * (k % 4) | k % 3 << 15).collect();

@@ -7,14 +7,13 @@ use senbazuru::accelerator::prelude::{AxiSpec, DmaSpec, TopParameters};
 use senbazuru::anyhow::{Result, ensure};
 use senbazuru::hdl::accelerators::vector::VectorParameters;
 use senbazuru_host::{Descriptor, vector};
-use testbenches::accelerators::vector::caps_of_rows;
 
-use crate::bench::{golden_of, timing};
+use crate::bench::{caps_of, golden_of, timing};
 use crate::engine::ProductParameters;
 use crate::golden::Golden;
 use crate::golden::cycles::Timing;
 use crate::host::{Caps, ProductJob};
-use crate::top::{Crane, ROWS};
+use crate::top::Crane;
 
 /// After so many columns further ones take as long as the columns before, in steps of the second number: pages of results.
 const COLUMNS: (u64, u64) = (512, 128);
@@ -37,10 +36,7 @@ pub const COSTS: Counts<Crane> = Counts {
     },
     costs: |block, settings, latency| {
         let golden = golden_of(block);
-        let shape = *golden.shape();
-        let caps =
-            Caps { rows: shape.rows, group: shape.group, channels: shape.channels, word: 4 * shape.vector.lanes };
-        let rows = caps_of_rows(&shape.vector, ROWS as u8);
+        let (caps, rows) = caps_of(block);
         let (budget, counted) = (settings.count("budget")?, Default::default());
         Ok(Box::new(CraneCosts { caps, rows, golden, timing: timing(block, latency), budget, counted }))
     },

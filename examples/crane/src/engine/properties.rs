@@ -84,10 +84,10 @@ impl ProductEngine {
             m.assert_always("a_result_is_of_a_column", !section.fifo.output.valid | inside.q.any());
             let (write, command) = (io.shell.write.at(0), io.shell.write_command.at(0));
             let of_command = cat(&[command.address, command.row_bytes, command.rows]);
-            let offers = [("beat", write.valid, write.ready, write.data.data)];
-            for (name, valid, ready, data) in
-                offers.into_iter().chain([("command", command.valid, command.ready, of_command)])
-            {
+            for (name, valid, ready, data) in [
+                ("beat", write.valid, write.ready, write.data.data),
+                ("command", command.valid, command.ready, of_command),
+            ] {
                 let waits = flag(m, &format!("{name}_waits"), valid & !ready & !restart);
                 let before = later(m, &format!("formal_{name}"), data, 1);
                 m.assert_always(&format!("a_{name}_stays"), !waits | (valid & data.eq(before)));

@@ -20,15 +20,14 @@ use senbazuru::anyhow::{Result, ensure};
 use senbazuru::hdl::accelerators::vector::VectorParameters;
 use senbazuru_host::{Window, vector};
 use testbenches::accelerators::decoding::{Machine, Runs, Whole};
-use testbenches::accelerators::vector::caps_of_rows;
 
-use crate::bench::{golden_of, timing};
+use crate::bench::{caps_of, golden_of, timing};
 use crate::engine::ProductParameters;
 use crate::golden::Golden;
 use crate::golden::cycles::Timing;
 use crate::host::Caps;
 use crate::registers::OVERFLOWS;
-use crate::top::{Crane, ROWS};
+use crate::top::Crane;
 use cache::{Largest, Policy};
 use placed::Learnt as OfModel;
 
@@ -62,16 +61,12 @@ pub struct Lowering {
 
 /// A crane with a memory.
 fn whole(block: Crane) -> Whole<Crane, Lowering, Golden, Timing, Since<Timing>> {
-    let (golden, bus) = (golden_of(&block), block.bus.axi.data_width);
-    let shape = *golden.shape();
-    let word = block.products().weights();
-    let caps = Caps { rows: shape.rows, group: shape.group, channels: shape.channels, word };
-    let rows = caps_of_rows(&shape.vector, ROWS as u8);
-    let (lines, group) = (shape.rows, shape.group);
+    let ((caps, rows), bus) = (caps_of(&block), block.bus.axi.data_width);
+    let Caps { rows: lines, group, word, .. } = caps;
     Whole {
         about: format!("{lines} rows x {word} channels, INT8 x INT4 in groups of {group}, a bus of {bus} bits"),
-        lowering: Lowering { caps, rows, overlaps: shape.overlaps, policy: Policy { budget: 0, window: 0 } },
-        golden,
+        lowering: Lowering { caps, rows, overlaps: block.bus.overlaps, policy: Policy { budget: 0, window: 0 } },
+        golden: golden_of(&block),
         timing,
         times: Since::from,
         overflows: |device| Ok([0, device.read64(OVERFLOWS)?]),

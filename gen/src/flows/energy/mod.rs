@@ -22,7 +22,9 @@ pub use netlist::{Instance, Net, Netlist};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::BufReader;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::thread::available_parallelism;
 
 use serde::Serialize;
 use sim::{Bench, Design, RunOptions, Trace};
@@ -124,12 +126,11 @@ pub fn in_cells(design: &hdl::lang::Design, library: &liberty::Library) -> Resul
     let bad = |what: String| Failure::Usage(format!("{}: {what}", library.place()));
     let cells = Cells::read(&liberty::parse(&library.text).map_err(bad)?).map_err(bad)?;
     let (sources, simulated) = (Sources::from(design), Design::from(design));
-    let json = synth::netlist_by_modules(&sources, library, std::thread::available_parallelism().unwrap_or(ONE))?;
+    let jobs = available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let json = synth::netlist_by_modules(&sources, library, jobs)?;
     let netlist = Netlist::read(&json, &simulated.top, &cells).map_err(bad)?;
     Ok((Design { files: netlist.verilog(&cells), ..simulated }, netlist.instances.len()))
 }
-
-const ONE: std::num::NonZeroUsize = std::num::NonZeroUsize::MIN;
 
 /// Who is to blame for a netlist that fails: the design, when it fails by itself as well; otherwise the mapping.
 fn blame(error: sim::Error, design: &Design, bench: &dyn Bench, library: &str, options: &RunOptions) -> Failure {

@@ -98,9 +98,9 @@ struct Habits {
     independent: [u64; 2],
     /// An engine that ends seldom, if there is one with this number: many others go after its operation.
     slow: usize,
-    /// Of operations that would be this engine's: all others go to the next engine.
+    /// Of the operations that the slow engine would get, it gets 1 in so many. The others go to the next engine.
     spared: u32,
-    /// Operations that all later ones wait for.
+    /// One operation in so many is awaited by all later ones.
     waits: u32,
 }
 

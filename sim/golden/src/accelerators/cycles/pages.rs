@@ -174,3 +174,21 @@ impl Pages {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::bus::Dma;
+    use super::*;
+
+    /// A DMA that is held takes no command. The page asks once all the same, and the next page waits.
+    #[test]
+    fn a_held_command_is_offered_once() {
+        let mut reader = Reader::new(Dma { burst_beats: 4, outstanding: 2, commands: 2, beats: 8 }, 8);
+        reader.hold();
+        let rows = Command { address: 0, row_bytes: 64, rows: 2, stride: 64 };
+        let mut pages = Pages::new(&rows, 2, (16, 1), 8);
+        assert!(pages.walk(&mut reader, 5, |_, _| Some(0)));
+        assert!(!pages.walk(&mut reader, 5, |_, _| Some(0)));
+        assert_eq!((reader.offered(), pages.all_walked()), (1, false));
+    }
+}
