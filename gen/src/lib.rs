@@ -114,7 +114,7 @@ pub mod point;
 pub mod present;
 pub mod shell;
 #[cfg(feature = "standard")]
-mod standard;
+pub mod standard;
 pub mod sweep;
 pub mod waveform;
 

@@ -1,6 +1,7 @@
 //! The blocks of Senbazuru: one line a block. A block that no other block contains is one file of this folder.
 
 pub mod ant_decoder;
+pub mod group_rounder;
 
 use hdl::accelerators::kelle::KelleTop;
 use hdl::accelerators::kllm::{KllmTop, OutlierMask, OutlierShare, TokenAppender, TokenPacker};
@@ -50,6 +51,7 @@ impl Catalogue {
             .block::<AxiReadDma>("common", common::bus::axi_read_dma::bench)
             .block::<AxiWriteDma>("common", common::bus::axi_write_dma::bench)
             .block::<AxiArbiter>("common", common::bus::axi_arbiter::bench)
+            .block::<group_rounder::GroupRounder>("common", group_rounder::bench)
             .block::<Popcount>("common", common::arith::popcount::bench)
             .block::<LeadingZeros>("common", common::arith::leading_zeros::bench)
             .block::<PriorityEncoder>("common", common::arith::priority_encoder::bench)

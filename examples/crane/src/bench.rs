@@ -1,7 +1,7 @@
 //! The accelerator between a host and a memory: chains of descriptors, right and wrong; stalls, errors, silence and soft
 //! resets at any moment.
 
-pub mod parts;
+pub mod row;
 
 use senbazuru::accelerator::jobs::draft::{ALL_FLAGS, Draft};
 use senbazuru::accelerator::jobs::draw::{often, size};
@@ -69,15 +69,13 @@ fn facts(p: &Crane) -> Facts<Operation> {
         report.executed.iter().map(|executed| of(&executed.operation)).sum()
     };
     let (_, caps) = caps_of(p);
-    let units = [caps.units.softmax, caps.units.layer_norm, caps.units.rotary];
-    let units = units.iter().rev().fold(0, |word, &unit| word << 1 | u64::from(unit));
     Facts {
         number: 0x8001,
         constants: vec![
             (0x100, (p.array.rows | p.array.group << 16).into()),
             (0x104, p.array.channels.into()),
             (0x108, (caps.max_beats << 16 | caps.lanes).into()),
-            (0x10c, units << 8 | u64::from(caps.function)),
+            (0x10c, rows::function_register(&p.rows())),
         ],
         counters: vec![
             Counter { name: "COMPUTE_CYCLES", register: register::COMPUTE_CYCLES, expected: Box::new(computing) },
@@ -161,12 +159,13 @@ mod tests {
     use senbazuru::flows::lint::Sources;
     use senbazuru::flows::prove::{Options, prove};
     use senbazuru::hdl::accelerators::vector::VectorParameters;
+    use senbazuru::standard::group_rounder::rounded;
     use senbazuru_host::vector::Operand;
     use senbazuru_host::{Allocator, Bus, Chain, Device, Link, Settings, Window};
 
     use super::*;
     use crate::engine::{ProductEngine, ProductParameters};
-    use crate::golden::product::{result, rounded};
+    use crate::golden::product::result;
     use crate::host::ProductJob;
     use crate::packing::Packing;
     use crate::registers;
@@ -183,8 +182,6 @@ mod tests {
     fn broken_hardware_is_noticed() {
         let fault = |module: &'static str, net: &'static str, by: &'static str| Fault::net(net, by).module(module);
         let faults = [
-            ("a number has no part in the exponent of its group", fault("crane_rounder", "key[1]", "5'd0")),
-            ("an infinity is no special number", fault("crane_rounder", "special[1]", "1'b0")),
             ("a sum is not divided", fault("crane_row", "less", "code")),
             ("a product has no part in its sum", fault("crane_row", "product[1]", "11'sd0")),
             ("channels after the last one count", fault("crane_products", "weight[5]", "nibble[5]")),
@@ -271,7 +268,7 @@ mod tests {
             let mut got = [0; 6];
             device.bus().read_memory(out, &mut got).unwrap();
             // Rows have an exact sum here, in units that no rounding touches.
-            let ours = rounded(&row, group as usize);
+            let ours = rounded(&row, group as usize, 8);
             let values = ours.integers.iter().zip((0..).map(|k| ours.exponents[k / group as usize]));
             let values: Vec<f64> = values.map(|(&n, e)| n as f64 * 2f64.powi(e as i32 - 15)).collect();
             for (c, column) in matrix.chunks(channels).enumerate() {

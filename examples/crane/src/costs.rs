@@ -1,12 +1,11 @@
 //! Costs of decoder layers, for `compare`: by the recurrence of its cycles, descriptor by descriptor.
 
-use models::cycles::{Counted, Numbers, Room, Steps, Taken, WINDOW, chain, extended, parts, refused, rows_cost};
+use models::cycles::{Counted, Numbers, Room, Steps, Taken, WINDOW, alone, extended, parts, rows_cost};
 use senbazuru::accelerator::costs::{Choice, Cost, Costs, Counts, Kind, Model, Work};
-use senbazuru::accelerator::golden::accelerators::cycles::{Recurrence, Turns};
 use senbazuru::accelerator::prelude::{AxiSpec, DmaSpec, TopParameters};
 use senbazuru::anyhow::{Result, ensure};
 use senbazuru::hdl::accelerators::vector::VectorParameters;
-use senbazuru_host::{Descriptor, vector};
+use senbazuru_host::vector;
 
 use crate::bench::{caps_of, golden_of, timing};
 use crate::engine::ProductParameters;
@@ -55,13 +54,6 @@ struct CraneCosts {
 }
 
 impl CraneCosts {
-    /// A descriptor alone.
-    fn alone(&self, descriptor: Descriptor) -> Result<Taken> {
-        let (limits, job, mut memory) = chain(vec![descriptor])?;
-        let spent = self.timing.job(&self.golden, limits, job, (&mut memory, &mut Turns::default()));
-        Ok(Taken::all(spent.map_err(refused)?))
-    }
-
     /// A product of up to as many rows as the array has.
     fn product(&self, [rows, inner, columns]: [u64; 3]) -> Result<Taken> {
         extended(columns, COLUMNS, &mut |columns| {
@@ -79,7 +71,7 @@ impl CraneCosts {
                     shift: 30,
                     exact: false,
                 };
-                self.alone(job.descriptor(&self.caps, &WINDOW)?)
+                alone(&self.timing, &self.golden, job.descriptor(&self.caps, &WINDOW)?)
             })
         })
     }
@@ -102,7 +94,9 @@ impl CraneCosts {
     }
 
     fn steps(&self, what: Steps, size: [u64; 2]) -> Result<Cost> {
-        rows_cost(&self.rows, (what, Numbers::Fp16), size, &self.counted[1], &|descriptor| self.alone(descriptor))
+        rows_cost(&self.rows, (what, Numbers::Fp16), size, &self.counted[1], &|one| {
+            alone(&self.timing, &self.golden, one)
+        })
     }
 }
 

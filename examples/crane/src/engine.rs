@@ -13,9 +13,9 @@ use senbazuru::hdl::accelerators::tender::{StripWalker, StripWalkerPorts, TurnBu
 use senbazuru::hdl::blocks::common::row::{Section, later, later_valid};
 use senbazuru::hdl::blocks::common::shell::OperationControllerPorts;
 use senbazuru::hdl::blocks::common::{RamImplementation, StreamFifoPorts, StreamWidthConverter};
+use senbazuru::standard::group_rounder::GroupRounderPorts;
 
 use crate::operation::{ProductOperation, ProductOperationPorts};
-use crate::rounder::RounderPorts;
 use crate::row::{DotRow, DotRowPorts, EXPONENT};
 
 parameters! {
@@ -130,7 +130,7 @@ impl Block for ProductEngine {
         name: "crane_products",
         summary: "products of fp16 rows with columns of INT4 in groups that share an exponent",
         contract: "An operation as crane_product_operation names its fields, done as in operation_controller. Rows become\n\
-            INT8 as in crane_rounder; numbers and sums are as in crane_row. Columns come one after the other, a word of\n\
+            INT8 as in group_rounder; numbers and sums are as in crane_row. Columns come one after the other, a word of\n\
             weights in each cycle. With the option exact, ERROR_OVERFLOW (14) tells at its end that a result is infinite\n\
             or no number.",
         reference: "",
@@ -164,7 +164,7 @@ impl Block for ProductEngine {
         let inexact = self.turned(m, io, &o, (&strips, &section.fifo));
         m.connect(controller.overflow_i, inexact);
         m.connect(shell.overflows_o, inexact);
-        self.properties(m, io, (&controller, &strips), (&section, &rounder, &rows));
+        self.properties(m, io, (&controller, &strips), (&section, &rows));
     }
 }
 
@@ -224,7 +224,7 @@ impl ProductEngine {
         &self,
         m: &mut Module,
         io: &ProductEnginePorts,
-        (begins, rounder): (Signal, &RounderPorts),
+        (begins, rounder): (Signal, &GroupRounderPorts),
         rows: &[DotRowPorts],
     ) -> Signal {
         m.comment("Rows.");

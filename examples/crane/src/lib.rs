@@ -10,7 +10,6 @@ pub mod operation;
 pub mod packing;
 /// Registers and descriptors as constants, for drivers: what `gen` writes.
 pub mod registers;
-pub mod rounder;
 pub mod row;
 pub mod scheme;
 pub mod top;

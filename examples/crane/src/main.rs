@@ -13,5 +13,5 @@ use senbazuru::{Catalogue, Line};
 fn main() -> ExitCode {
     let crane = Line::<Crane>::new("crane", bench::bench).counts(COSTS).runs(RUNS);
     let all = Catalogue::standard().line(crane).scheme(Arc::new(CraneScheme)).scheme(Arc::new(CraneCache));
-    all.block("crane", bench::parts::rounder).block("crane", bench::parts::row).cli()
+    all.block("crane", bench::row::bench).cli()
 }

@@ -3,8 +3,7 @@
 use senbazuru::accelerator::prelude::*;
 use senbazuru::hdl::blocks::common::arith::{adder_tree, adder_trees};
 use senbazuru::hdl::blocks::common::{FloatConvert, FloatFormat, FloatFromInt, Ram, RamImplementation};
-
-use crate::rounder::Rounder;
+use senbazuru::standard::group_rounder::GroupRounder;
 
 /// The largest magnitude of a product of INT8, from -127 to 127, and INT4.
 const PRODUCT: u64 = 127 * 8;
@@ -51,8 +50,8 @@ impl DotRow {
 
     /// The rounder that makes a quarter of a word.
     #[must_use]
-    pub fn rounder(&self) -> Rounder {
-        Rounder { lanes: self.weights / 4, group: self.group }
+    pub fn rounder(&self) -> GroupRounder {
+        GroupRounder { lanes: self.weights / 4, group: self.group, ..GroupRounder::default() }
     }
 
     /// The memories of integers and of their exponents. A quarter of a word is written at a time.

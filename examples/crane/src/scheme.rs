@@ -107,16 +107,9 @@ impl KeyValues for Packed {
             Matrix { columns: keys.columns, values }
         };
         let keys = by_level(&columns.round(&by_level(stored, |x, level| x / level)), |x, level| x * level);
-        let values = turned(&columns.round(&turned(&cached.values.stored)));
+        let values = columns.round(&cached.values.stored.transposed()).transposed();
         Ok(cached.replaced([keys, values]))
     }
-}
-
-/// Rows as columns.
-fn turned(matrix: &Matrix) -> Matrix {
-    let rows = matrix.rows();
-    let value = |k: usize| matrix.values[k % rows * matrix.columns + k / rows];
-    Matrix { columns: rows, values: (0..matrix.values.len()).map(value).collect() }
 }
 
 impl Scheme for CraneCache {
@@ -158,25 +151,12 @@ mod tests {
     fn rows_are_those_of_the_golden_model() {
         let bits = [0x3c00u16, 0x2900, 0x3fff, 0x0001, 0xbc01, 0x0400, 0x7bff, 0x8001];
         for group in [2, 4, 8] {
-            let golden = crate::golden::product::rounded(&bits, group);
+            let golden = senbazuru::standard::group_rounder::rounded(&bits, group, 8);
             let units = (0..).map(|k| 2f64.powi(golden.exponents[k / group] as i32 - 15));
             let expected: Vec<f64> = golden.integers.iter().zip(units).map(|(&n, unit)| n as f64 * unit).collect();
-            let exact = |bits: u16| {
-                let (field, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023) / 1024.0);
-                let magnitude =
-                    if field == 0 { fraction * 2f64.powi(-14) } else { (1.0 + fraction) * 2f64.powi(field - 15) };
-                if bits >> 15 == 1 { -magnitude } else { magnitude }
-            };
-            let values: Vec<f64> = bits.iter().map(|&bits| exact(bits)).collect();
+            let values: Vec<f64> = bits.iter().map(|&bits| half::f16::from_bits(bits).to_f64()).collect();
             let found: Vec<f64> = values.chunks(group).flat_map(rounded).collect();
             assert_eq!(found, expected, "groups of {group}");
         }
-    }
-
-    #[test]
-    fn values_turn() {
-        let matrix = Matrix { columns: 3, values: vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0] };
-        assert_eq!(turned(&matrix).values, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
-        assert_eq!(turned(&turned(&matrix)), matrix);
     }
 }

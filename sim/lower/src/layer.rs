@@ -219,7 +219,7 @@ impl Layer {
         let linear = |name: Name| -> Result<Linear> {
             let weight = padded(model.weight(number, name)?, name, heads);
             let biases = model.bias(number, name).map(|bias| padded_bias(bias, name, heads)).unwrap_or_default();
-            Ok(Linear::of(weight, biases))
+            Ok(Linear::of(weight.into_owned(), biases))
         };
         let norm = |name| -> Result<Norm> {
             let numbers = |row: &[f32]| row.iter().map(|&x| x.into()).collect();
@@ -268,7 +268,7 @@ pub fn turns(model: &Model, width: usize) -> Option<Turns> {
 
 /// A projection whose heads are as wide as rows have them.
 #[must_use]
-pub fn padded(weight: &Weight, name: Name, heads: Heads) -> Weight {
+pub fn padded(weight: &Weight, name: Name, heads: Heads) -> Cow<'_, Weight> {
     let Heads { width, own, .. } = heads;
     match name {
         Name::Q | Name::K | Name::V if width > own => {
@@ -278,13 +278,13 @@ pub fn padded(weight: &Weight, name: Name, heads: Heads) -> Weight {
                 values.extend(head);
                 values.resize(values.len() + (width - own) * weight.inputs, 0.0);
             }
-            Weight::new([weight.outputs / own * width, weight.inputs], &values)
+            Cow::Owned(Weight::new([weight.outputs / own * width, weight.inputs], &values))
         }
         Name::O if width > own => {
             let rows: Vec<f32> = weight.values().chunks(own).flat_map(|head| with_zeros(head, width)).collect();
-            Weight::new([weight.outputs, weight.inputs / own * width], &rows)
+            Cow::Owned(Weight::new([weight.outputs, weight.inputs / own * width], &rows))
         }
-        _ => weight.clone(),
+        _ => Cow::Borrowed(weight),
     }
 }
 
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(wide.values()[..8], [1.0, 2.0, 0.0, 0.0, 3.0, 4.0, 0.0, 0.0]);
         assert_eq!(wide.values()[8..], [5.0, 6.0, 0.0, 0.0, 7.0, 8.0, 0.0, 0.0]);
         assert_eq!(padded_bias(&[1.0, 2.0], Name::K, heads), [1.0, 2.0, 0.0, 0.0]);
-        assert_eq!(padded(&q, Name::Up, heads), q);
+        assert_eq!(*padded(&q, Name::Up, heads), q);
         assert_eq!((heads.scale(), heads.shared()), (1.0 / 2.0_f64.sqrt(), 2));
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// A program that a step needs is not installed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{tool}` is not installed or not on PATH: install the Debian package `{package}`")]
+#[error("`{tool}` is not installed or not on PATH: install {}", source_of(package))]
 pub struct ToolMissing {
     /// Program name as it was looked up.
     pub tool: String,
@@ -20,6 +20,14 @@ impl ToolMissing {
     /// The error for `tool`, with its package filled in.
     pub fn new(tool: &str) -> Self {
         Self { tool: tool.to_owned(), package: package_of(tool).to_owned() }
+    }
+}
+
+/// A package, as an error names it.
+fn source_of(package: &str) -> String {
+    match package.strip_suffix(" from PyPI") {
+        Some(name) => format!("`{name}` from PyPI"),
+        None => format!("the Debian package `{package}`"),
     }
 }
 

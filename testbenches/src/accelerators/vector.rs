@@ -53,7 +53,8 @@ fn facts(block: &VectorTop) -> Facts<Operation> {
 }
 
 /// The value of register FUNCTION: the activation, and the steps that not every build has.
-pub(super) fn function_register(engine: &VectorEngine) -> u64 {
+#[must_use]
+pub fn function_register(engine: &VectorEngine) -> u64 {
     let Units { softmax, layer_norm, rotary } = units_of(engine);
     let units = [softmax, layer_norm, rotary].iter().rev().fold(0, |word, &unit| word << 1 | u64::from(unit));
     units << 8 | engine.unit().lane.function as u64

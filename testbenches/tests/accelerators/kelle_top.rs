@@ -12,7 +12,7 @@ use sim::bus::{AxiConfig, Silence};
 use sim::kit::{options, run};
 use sim::stimulus::rng_for;
 use test_tag::tag;
-use testbenches::accelerators::kelle::{bench, timing};
+use testbenches::accelerators::kelle::{COSTS, bench, timing};
 
 #[test]
 fn all_small_configurations() {
@@ -146,4 +146,15 @@ fn heads_outlive_an_error_of_time() {
         device.soft_reset(10_000).unwrap();
         assert_eq!(ends(&mut device, save(1, 7)), 9, "the head has no token");
     });
+}
+
+/// The paper's array of 32 x 32 PEs, and 32 heads of 127 tokens and 128 elements, on a bus of 64 bytes. A layer of a real
+/// model runs on such an array in `decoder_layer_on_hardware`.
+#[tag(full)]
+#[test]
+#[ignore = "minutes: 1,024 PEs, 4,096 rows of the cache"]
+fn chains_at_the_papers_size() {
+    let block = (COSTS.block)();
+    run(&block, bench, &options(60)).unwrap_or_else(|e| panic!("{e:#}"));
+    run(&timing::patient(block), timing::bench, &options(60)).unwrap_or_else(|e| panic!("{e:#}"));
 }

@@ -19,7 +19,7 @@ use test_tag::tag;
 use testbenches::accelerators::kllm::real::{
     Projection, RealTokens, projection, quantization, real_size, with_orizuru,
 };
-use testbenches::accelerators::kllm::{bench, golden_of, timing};
+use testbenches::accelerators::kllm::{COSTS, bench, golden_of, timing};
 
 /// The last two have all operations; an ordinary run has them.
 #[test]
@@ -402,4 +402,24 @@ fn tokens_of_the_algorithm() {
         assert_eq!(real.tokens.unpack(got).unwrap(), real.whole);
     });
     println!("{counters:?}");
+}
+
+/// The paper's 16 lanes of 32 columns and 16 inputs beside Orizuru of 4,096, on a bus of 64 bytes: a real product with and
+/// without outliers, real rows that become tokens, and random chains.
+#[tag(full)]
+#[test]
+#[ignore = "minutes: 512 columns, 273 units"]
+fn a_projection_of_the_papers_size() {
+    let block = (COSTS.block)();
+    let jobs = [QUERIES, Projection { outliers: 0, ..QUERIES }];
+    for Cost { counters, error, cycles, .. } in projections(&block, &AxiConfig::ideal(LATENCY), &jobs) {
+        println!("{counters:?}, error {error:.4}");
+        assert_eq!(counters.cycles, cycles);
+    }
+    let counters = quantizations(&block, &AxiConfig::ideal(LATENCY), &HIDDEN, |real, got| {
+        assert_eq!(real.tokens.unpack(got).unwrap(), real.whole);
+    });
+    println!("{counters:?}");
+    run(&block, bench, &options(60)).unwrap_or_else(|e| panic!("{e:#}"));
+    run(&block, timing::bench, &options(60)).unwrap_or_else(|e| panic!("{e:#}"));
 }

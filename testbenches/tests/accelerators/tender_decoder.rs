@@ -1,6 +1,5 @@
 //! A whole decoder on the Tender accelerator, a token at a time: the RTL and the golden model agree after every job.
 
-use std::collections::BTreeMap;
 use test_tag::tag;
 
 use hdl::accelerators::tender::TenderTop;
@@ -12,14 +11,10 @@ use lower::files::Contents;
 use lower::needs::Room;
 use lower::tender::{Decoder, InSoftware, decoder, likeliest, on_device};
 use lower::whole::{Checked, DecoderModel, Executor, Orders, Recorder, Sizes, Source, Spent, Team};
-use models::decoder::arithmetic::{Norm, Projection};
-use models::decoder::{
-    Activation, Config, Family, Float, Model, Positions, Precision, Rotary, Scaling, Tokenizer, Weight,
-};
+use models::decoder::{Activation, Config, Family, Float, Model, Positions, Precision, Rotary, Scaling, Tokenizer};
 use models::smollm2;
 use models::tender::groups::Groups;
 use models::tender::learnt::Learnt;
-use rand::RngExt;
 use sim::bus::AxiConfig;
 use sim::{BuildOptions, Design, Initial};
 use testbenches::accelerators::c_program::{CError, CLayer};
@@ -47,23 +42,8 @@ const CONFIG: Config = Config {
     context: 40,
 };
 
-/// Weights about as large as in a trained model.
 fn made() -> Model {
-    let mut rng = sim::stimulus::rng(seeds::seed(1));
-    let mut weight = |projection: Projection| {
-        let [outputs, inputs] = CONFIG.shape(projection);
-        let most = 2.0 / (inputs as f32).sqrt();
-        let values: Vec<f32> = (0..outputs * inputs).map(|_| rng.random_range(-most..most)).collect();
-        Weight::new([outputs, inputs], &values)
-    };
-    use Projection::{Down, Gate, K, Logits, O, Q, Up, V};
-    let mut weights = BTreeMap::from([((CONFIG.layers, Logits), weight(Logits))]);
-    let mut gains = BTreeMap::from([((CONFIG.layers, Norm::Output), vec![1.5; CONFIG.width])]);
-    for layer in 0..CONFIG.layers {
-        weights.extend([Q, K, V, O, Gate, Up, Down].map(|projection| ((layer, projection), weight(projection))));
-        gains.extend([Norm::Attention, Norm::FeedForward].map(|norm| ((layer, norm), vec![0.75; CONFIG.width])));
-    }
-    Model::new(CONFIG, weights, gains).unwrap()
+    Model::drawn(CONFIG, &mut sim::stimulus::rng(seeds::seed(1))).unwrap()
 }
 
 fn learnt(model: &Model) -> Groups {

@@ -32,7 +32,7 @@ use testbenches::accelerators::tender::feed_forward::real_slice;
 use testbenches::accelerators::tender::layer::real_layer;
 use testbenches::accelerators::tender::real::{GROUPS, Real, explicit_q_projection, layer_size, q_projection, scores};
 use testbenches::accelerators::tender::work::WORK;
-use testbenches::accelerators::tender::{bench, golden_of, program, timing};
+use testbenches::accelerators::tender::{COSTS, bench, golden_of, program, timing};
 
 use crate::layer_14::layer_14;
 
@@ -475,4 +475,20 @@ fn cycles_of_a_layer_for_sweeps() {
     let refused = |block| (WORK.cycles)(&block).unwrap_err().to_string();
     assert_eq!(refused(TenderTop { depth: 1535, ..layer_size() }), "depth is 1535, the layer needs 1536");
     assert_eq!(refused(TenderTop { steps: 1540, ..layer_size() }), "steps is 1540, the layer needs 1543");
+}
+
+/// The paper's array of 64 x 64 PEs on a bus of 64 bytes: a tile of real numbers with all channels, and random chains.
+#[tag(full)]
+#[test]
+#[ignore = "minutes: 4,096 PEs"]
+fn a_tile_of_the_papers_size() {
+    let block = (COSTS.block)();
+    let jobs: [fn(&Caps) -> Real; 2] = [
+        |caps| q_projection(caps, &WINDOW, (Integer::Int8, GROUPS), (64, 64)).unwrap(),
+        |caps| q_projection(caps, &WINDOW, (Integer::Int4, GROUPS), (64, 64)).unwrap(),
+    ];
+    let counters = products(&block, &AxiConfig::ideal(20), &jobs);
+    println!("INT8, INT4: {counters:?}");
+    run(&block, bench, &options(60)).unwrap_or_else(|e| panic!("{e:#}"));
+    run(&block, timing::bench, &options(60)).unwrap_or_else(|e| panic!("{e:#}"));
 }

@@ -6,7 +6,6 @@ use senbazuru::hdl::blocks::common::row::{Section, later, later_valid};
 use senbazuru::hdl::blocks::common::shell::OperationControllerPorts;
 
 use super::{ProductEngine, ProductEnginePorts};
-use crate::rounder::RounderPorts;
 use crate::row::{DotRow, DotRowPorts};
 
 impl ProductEngine {
@@ -15,7 +14,7 @@ impl ProductEngine {
         m: &mut Module,
         io: &ProductEnginePorts,
         (controller, strips): (&OperationControllerPorts, &StripWalkerPorts),
-        (section, rounder, rows): (&Section, &RounderPorts, &[DotRowPorts]),
+        (section, rows): (&Section, &[DotRowPorts]),
     ) {
         let parts = (0..rows.len()).map(|r| format!("u_row_{r}"));
         parts.chain(["u_controller".into()]).for_each(|part| m.free_in_proofs(&part));
@@ -27,11 +26,6 @@ impl ProductEngine {
                 let count = m.reg_init(&format!("formal_{name}_q"), ty, 0);
                 count.next(mux(zero, ty.lit(0), count.q.wrapping_add(moves.extend(ty.width))));
                 count.q
-            };
-            let flag = |m: &mut Module, name: &str, next: Signal| {
-                let register = m.reg_init(&format!("formal_{name}_q"), bit(), 0);
-                register.next(next);
-                register.q
             };
 
             m.comment("The environment: an operation begins when nothing of the one before is left.");
@@ -88,13 +82,11 @@ impl ProductEngine {
                 ("beat", write.valid, write.ready, write.data.data),
                 ("command", command.valid, command.ready, of_command),
             ] {
-                let waits = flag(m, &format!("{name}_waits"), valid & !ready & !restart);
+                let waits = m.reg_init(&format!("formal_{name}_waits_q"), bit(), 0);
+                waits.next(valid & !ready & !restart);
                 let before = later(m, &format!("formal_{name}"), data, 1);
-                m.assert_always(&format!("a_{name}_stays"), !waits | (valid & data.eq(before)));
+                m.assert_always(&format!("a_{name}_stays"), !waits.q | (valid & data.eq(before)));
             }
-
-            m.comment("Numbers as the rounder's contract says.");
-            self.row().rounder().properties(m, rounder);
 
             m.comment("What is written is the operand that was checked.");
             let of = &strips.matrix;

@@ -109,11 +109,7 @@ impl job::Accelerator for Golden {
     /// Weights and exponents.
     fn early(&self, operation: &Operation) -> Vec<RangeInclusive<u64>> {
         let Operation::Product(Product { weights, exponents, .. }) = operation else { return Vec::new() };
-        let bytes = |rows: &Command| {
-            let bytes = rows.row_bytes;
-            rows.row_addresses().map(|first| first..=first + (bytes - 1)).collect::<Vec<_>>()
-        };
-        [weights, exponents].into_iter().flat_map(bytes).collect()
+        [weights, exponents].into_iter().flat_map(job::rows).collect()
     }
 
     fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {

@@ -8,14 +8,12 @@ use senbazuru::accelerator::golden::accelerators::pieces::{Loaded, store};
 use senbazuru::accelerator::golden::common::bus::Command;
 use senbazuru::accelerator::golden::common::float::single;
 use senbazuru::accelerator::golden::common::shell::job_controller::{Limits, code};
+use senbazuru::standard::group_rounder::{Rounded, rounded};
 
 use super::Shape;
 
 /// The canonical NaN of fp16.
 const NAN: u16 = 0x7e00;
-/// The least exponent field of a group, and what it is of the unit of the group's integers.
-const LEAST: i32 = 6;
-const UNIT: i32 = -21;
 /// Bits of the options.
 const SHIFT: u32 = 0x7f;
 const EXACT: u32 = 1 << 12;
@@ -37,42 +35,6 @@ pub struct Product {
     pub exponents: Command,
     /// Where the results go.
     pub out: Command,
-}
-
-/// A row in groups: integers of 8 bits, the exponents of the groups, and whether a number was infinite or none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rounded {
-    /// An integer for each number.
-    pub integers: Vec<i64>,
-    /// An exponent for each group: its unit is 2^(exponent - 15).
-    pub exponents: Vec<u32>,
-    /// A number was infinite or none.
-    pub special: bool,
-}
-
-/// The value of a number of fp16, and its exponent field. A subnormal number has that of the smallest normal ones.
-fn number(bits: u16) -> (f64, i32) {
-    let (field, fraction) = (i32::from(bits >> 10 & 31).max(1), f64::from(bits & 1023) / 1024.0);
-    let one = if bits >> 10 & 31 == 0 { 0.0 } else { 1.0 };
-    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
-    (sign * (one + fraction) * 2f64.powi(field - 15), field)
-}
-
-/// Rounds a row of fp16.
-#[must_use]
-pub fn rounded(numbers: &[u16], group: usize) -> Rounded {
-    let strange = |bits: u16| bits >> 10 & 31 == 31;
-    let special = numbers.iter().any(|&bits| strange(bits));
-    let (mut integers, mut exponents) = (Vec::new(), Vec::new());
-    for group in numbers.chunks(group) {
-        let values: Vec<(f64, i32)> =
-            group.iter().map(|&bits| if strange(bits) { (0.0, 0) } else { number(bits) }).collect();
-        let field = values.iter().map(|value| value.1).max().unwrap_or(0).max(LEAST);
-        let unit = 2f64.powi(field + UNIT);
-        integers.extend(values.iter().map(|(x, _)| (x / unit).round_ties_even().clamp(-127.0, 127.0) as i64));
-        exponents.push((field - LEAST) as u32);
-    }
-    Rounded { integers, exponents, special }
 }
 
 /// A sum as fp16, divided by 2^shift.
@@ -140,7 +102,7 @@ impl Product {
             .iter()
             .map(|row| {
                 let numbers = row.whole()?.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
-                Some(rounded(&numbers.collect::<Vec<_>>(), shape.group as usize))
+                Some(rounded(&numbers.collect::<Vec<_>>(), shape.group as usize, 8))
             })
             .collect();
         let of_column = (shape.words(self.channels) * shape.exponent_bytes()) as usize;
@@ -196,18 +158,6 @@ impl Product {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// 1.0 and the smallest number: the unit of a group with 1.0 is 2^-6. Of small numbers it is 2^-15.
-    #[test]
-    fn rows_by_hand() {
-        let row = rounded(&[0x3c00, 0x0001, 0xbc00, 0x2400, 0x0001, 0x0400, 0x0800, 0], 4);
-        assert_eq!(row, Rounded { integers: vec![64, 0, -64, 1, 0, 2, 4, 0], exponents: vec![9, 0], special: false });
-        // 1.9990 is 127.94 units, which saturate; 1.9844 is 127 of them. Infinities become 0.
-        let row = rounded(&[0x3fff, 0x3ff0, 0xfc00, 0x7e01], 4);
-        assert_eq!((row.integers, row.special), (vec![127, 127, 0, 0], true));
-        // Ties go to even integers: 2.5 and 3.5 units of 2^-6.
-        assert_eq!(rounded(&[0x3c00, 0x2900, 0x2b00], 4).integers, [64, 2, 4]);
-    }
 
     #[test]
     fn results_by_hand() {

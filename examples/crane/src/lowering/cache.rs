@@ -1,11 +1,10 @@
 //! Keys and values of a head: columns of INT4 that the host packs.
 
-use half::f16;
 use lower::exact::{Exact, part};
 use lower::layer::{Heads, Layer};
 use lower::learn::layer_by_layer;
 use lower::pass::{Rows, Shares};
-use lower::whole::{Executor, HEAD_UNIT, Placer, Stored, rows_from};
+use lower::whole::{Executor, Got, HEAD_UNIT, Placer, Policy, Stored, rows_from};
 use models::calibration::{Arrays, Kind, Source, Wanted};
 use models::decoder::Config;
 use senbazuru::anyhow::{Result, ensure};
@@ -71,15 +70,6 @@ pub struct Grows {
     word: u32,
 }
 
-/// Which tokens a head keeps, as Kelle's heads: those that got the most of all probabilities so far, and the newest.
-#[derive(Clone, Copy, Debug)]
-pub struct Policy {
-    /// Tokens after a step of decoding; 0: all.
-    pub budget: usize,
-    /// The newest tokens, which stay whatever they got.
-    pub window: usize,
-}
-
 /// Keys and values of a layer, by key head and text.
 #[derive(Clone, Debug)]
 pub struct Cache(pub Vec<Vec<Head>>);
@@ -115,8 +105,8 @@ pub struct Head {
     kept: Vec<[Vec<f64>; 2]>,
     /// Exponents of the groups of each element.
     exponents: Vec<Vec<u8>>,
-    /// What the tokens got of all probabilities: the sum of so many rows.
-    pub got: (Operand, usize),
+    /// What the tokens got of all probabilities.
+    pub got: Got,
 }
 
 impl Head {
@@ -139,7 +129,7 @@ impl Head {
         };
         // Keys are divided by the largest.
         let (keys, values) = (grows(1.0, width, tokens)?, grows(values, tokens, width)?);
-        let got = (p.rows(rows, tokens)?, rows);
+        let got = Got { at: p.rows(rows, tokens)?, rows };
         Ok(Self { keys, values, kept: Vec::new(), exponents: vec![Vec::new(); width], got })
     }
 
@@ -159,31 +149,10 @@ impl Head {
     }
 
     /// Makes room for a token. Returns the first token that is another one now.
-    fn evict(&mut self, on: &mut dyn Executor, Policy { budget, window }: Policy) -> Result<usize> {
-        let count = self.kept.len();
-        if budget == 0 || count < budget {
-            return Ok(count);
-        }
-        let (at, rows) = self.got;
-        let mut all = vec![vec![0; 2 * count]; rows];
-        for (row, bytes) in all.iter_mut().enumerate() {
-            on.read(rows_from(at, row).address, bytes)?;
-        }
-        let of = |bytes: &[u8], token: usize| f16::from_le_bytes([bytes[2 * token], bytes[2 * token + 1]]).to_f64();
-        let got: Vec<f64> = (0..count).map(|token| all.iter().map(|bytes| of(bytes, token)).sum()).collect();
-        let mut order: Vec<usize> = (0..count - window.min(count)).collect();
-        order.sort_by(|&a, &b| got[a].total_cmp(&got[b]).then(a.cmp(&b)));
-        order.truncate(count + 1 - budget);
-        order.sort_unstable();
-        for &token in order.iter().rev() {
-            self.kept.remove(token);
-            all.iter_mut().for_each(|bytes| drop(bytes.drain(2 * token..2 * token + 2)));
-        }
-        for (row, mut bytes) in all.into_iter().enumerate() {
-            bytes.resize(2 * count, 0);
-            on.write(rows_from(at, row).address, &bytes)?;
-        }
-        Ok(order.first().copied().unwrap_or(count))
+    fn evict(&mut self, on: &mut dyn Executor, policy: Policy) -> Result<usize> {
+        let leaving = self.got.leave(on, policy, self.kept.len())?;
+        leaving.iter().rev().for_each(|&token| drop(self.kept.remove(token)));
+        Ok(leaving.first().copied().unwrap_or(self.kept.len()))
     }
 
     /// Packs keys and values from a token on, and the next tokens.

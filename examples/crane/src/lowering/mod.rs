@@ -11,12 +11,14 @@ mod tests;
 
 use lower::learn::{self, Learnt};
 use lower::needs::{Asked, Needs};
-use lower::whole::{Decoder, DecoderModel, Executor, HEAD_UNIT, ModelLowering, Since, Sizes, Source, equal_shares};
+use lower::whole::{
+    Decoder, DecoderModel, Executor, HEAD_UNIT, ModelLowering, Policy, Since, Sizes, Source, equal_shares,
+};
 use models::calibration::{self, Arrays, Calibrates, Wanted};
 use models::decoder::Config;
-use models::schemes::{self as choices, Choice, Settings};
+use models::schemes::{Choice, Settings};
 use senbazuru::accelerator::prelude::*;
-use senbazuru::anyhow::{Result, ensure};
+use senbazuru::anyhow::Result;
 use senbazuru::hdl::accelerators::vector::VectorParameters;
 use senbazuru_host::{Window, vector};
 use testbenches::accelerators::decoding::{Machine, Runs, Whole};
@@ -28,7 +30,7 @@ use crate::golden::cycles::Timing;
 use crate::host::Caps;
 use crate::registers::OVERFLOWS;
 use crate::top::Crane;
-use cache::{Largest, Policy};
+use cache::Largest;
 use placed::Learnt as OfModel;
 
 /// With 8 rows on a bus of 64 bytes, which brings a word of 128 weights in each cycle. Its rows hold the channels of a
@@ -65,7 +67,7 @@ fn whole(block: Crane) -> Whole<Crane, Lowering, Golden, Timing, Since<Timing>> 
     let Caps { rows: lines, group, word, .. } = caps;
     Whole {
         about: format!("{lines} rows x {word} channels, INT8 x INT4 in groups of {group}, a bus of {bus} bits"),
-        lowering: Lowering { caps, rows, overlaps: block.bus.overlaps, policy: Policy { budget: 0, window: 0 } },
+        lowering: Lowering { caps, rows, overlaps: block.bus.overlaps, policy: Policy::ALL },
         golden: golden_of(&block),
         timing,
         times: Since::from,
@@ -103,27 +105,16 @@ impl ModelLowering for Lowering {
     ) -> Result<Box<dyn DecoderModel>> {
         let asked = Asked { config: source.model.config(), room: sizes.room, prompt: sizes.rows };
         self.needs(&asked, learnt.settings)?.refuse("the crane")?;
-        let on = Lowering { policy: policy(learnt.settings)?, ..*self };
+        let on = Lowering { policy: Policy::of(learnt.settings)?, ..*self };
         let mut images = OfModel { on, arrays: learnt.arrays };
         Ok(Box::new(Decoder::new(&mut images, (source, window), sizes, memory)?))
     }
 }
 
-/// Which tokens stay.
-fn policy(settings: &Settings) -> Result<Policy> {
-    let policy = Policy { budget: settings.count("budget")?, window: settings.count("window")? };
-    let Policy { budget, window } = policy;
-    ensure!(budget == 0 || window < budget, "window={window} and budget={budget}: wanted is a window below the budget");
-    Ok(policy)
-}
-
 /// It learns the largest key and value of each head: the unit of a head follows from it.
 impl Calibrates for Lowering {
     fn choices(&self) -> Vec<Choice> {
-        let about = "tokens of a head that decoding keeps: those that got the most; 0: all";
-        let budget = Choice { name: "budget", default: "0", kind: choices::Kind::Count(0..=65_535), about };
-        let about = "the newest tokens of a head, which stay whatever they got";
-        vec![budget, Choice { name: "window", default: "16", kind: choices::Kind::Count(1..=65_535), about }]
+        Policy::choices()
     }
 
     fn window(&self) -> usize {
@@ -139,7 +130,7 @@ impl Calibrates for Lowering {
     }
 
     fn runs_with(&self, asked: &calibration::Asked<'_>, arrays: &Arrays) -> Result<()> {
-        policy(asked.settings)?;
+        Policy::of(asked.settings)?;
         (0..asked.config.layers).try_for_each(|layer| Largest::of(&arrays.layer(layer)?).map(|_| ()))
     }
 }

@@ -86,7 +86,7 @@ impl Products for Lowering {
         if self.policy.budget == 0 {
             return Ok(());
         }
-        let (got, _) = of.cache.head(of.head, of.text).got;
+        let got = of.cache.head(of.head, of.text).got.at;
         s.rows((rows, of.tokens), got, got, |job| job.add_rows(x))
     }
 

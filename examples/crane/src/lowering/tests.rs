@@ -1,14 +1,11 @@
 //! A small model on the crane.
 
-use std::collections::BTreeMap;
-
 use lower::needs::Room;
 use lower::pass::Rows;
 use lower::whole::{Checked, Orders, Team};
-use models::decoder::arithmetic::{Norm, Projection};
 use models::decoder::{Activation, Config, Family, Float, Model, Positions, Rotary, Scaling, Weight};
 use models::schemes::Learning;
-use senbazuru::rand::RngExt;
+use senbazuru::accelerator::golden::tender::granularity::relative_error;
 use senbazuru::sim::{BuildOptions, Initial, Model as Simulated};
 use testbenches::accelerators::decoding::{WholeAccelerator, window};
 
@@ -30,27 +27,20 @@ const CONFIG: Config = Config {
     context: 60,
 };
 
-/// The model, or the same with weights as the crane has them, with groups of so many channels.
-fn made(group: Option<usize>) -> Model {
-    use Projection::{Down, Gate, K, Logits, O, Q, Up, V};
-    let mut rng = senbazuru::sim::stimulus::rng(1);
-    let mut weight = |projection| {
-        let [outputs, inputs] = CONFIG.shape(projection);
-        let most = 2.0 / (inputs as f32).sqrt();
-        let values: Vec<f32> = (0..outputs * inputs).map(|_| rng.random_range(-most..most)).collect();
-        let Some(group) = group else { return Weight::new([outputs, inputs], &values) };
-        let values: Vec<f64> = values.into_iter().map(f64::from).collect();
+fn made() -> Model {
+    Model::drawn(CONFIG, &mut senbazuru::sim::stimulus::rng(1)).unwrap()
+}
+
+/// The same with weights as the crane has them, with groups of so many channels.
+fn rounded(model: &Model, group: usize) -> Model {
+    let mut parts = model.parts().clone();
+    for weight in parts.weights.values_mut() {
+        let values: Vec<f64> = weight.values().into_iter().map(f64::from).collect();
         let packing = Packing::of(&values, group);
-        let rounded = values.chunks(inputs).flat_map(|column| packing.rounded(column));
-        Weight::new([outputs, inputs], &rounded.map(|w| w as f32).collect::<Vec<_>>())
-    };
-    let mut weights = BTreeMap::from([((CONFIG.layers, Logits), weight(Logits))]);
-    let mut gains = BTreeMap::from([((CONFIG.layers, Norm::Output), vec![1.5; CONFIG.width])]);
-    for layer in 0..CONFIG.layers {
-        weights.extend([Q, K, V, O, Gate, Up, Down].map(|projection| ((layer, projection), weight(projection))));
-        gains.extend([Norm::Attention, Norm::FeedForward].map(|norm| ((layer, norm), vec![0.75; CONFIG.width])));
+        let rounded = values.chunks(weight.inputs).flat_map(|column| packing.rounded(column)).map(|w| w as f32);
+        *weight = Weight::new([weight.outputs, weight.inputs], &rounded.collect::<Vec<_>>());
     }
-    Model::new(CONFIG, weights, gains).unwrap()
+    Model::from_parts(CONFIG, parts).unwrap()
 }
 
 /// A crane whose array has four rows, and what it has learnt.
@@ -100,7 +90,8 @@ fn tokens(text: usize) -> Vec<u32> {
 
 #[test]
 fn texts_on_the_hardware() {
-    let (model, rounded) = (made(None), made(Some(8)));
+    let model = made();
+    let rounded = rounded(&model, 8);
     let (on, settings, arrays) = small(&model, "");
     let learnt = Learnt { settings: &settings, arrays: &arrays };
     let found = on_hardware(&model, &on, learnt);
@@ -108,9 +99,7 @@ fn texts_on_the_hardware() {
         let [to_exact, to_rounded] = [&model, &rounded].map(|model| {
             let x = model.forward(&tokens(text)[..count], &mut model.cache(), &mut Float).unwrap();
             let logits = model.logits(&x, &mut Float).unwrap();
-            let exact = logits.iter().last().unwrap();
-            let error: f64 = found.iter().zip(exact).map(|(a, b)| (a - b).powi(2)).sum();
-            error / exact.iter().map(|b| b * b).sum::<f64>()
+            relative_error(&[logits.iter().last().unwrap().to_vec()], &[found.clone()])
         });
         // What is left is of activations, and of keys and values in 4 bits.
         assert!(to_rounded < 0.1 && to_rounded < to_exact / 2.0, "{to_rounded:.2e}, {to_exact:.2e}");
@@ -125,7 +114,7 @@ fn texts_on_the_hardware() {
 /// With a budget each head keeps what got the most: the same on hardware, and near all tokens where little is dropped.
 #[test]
 fn some_tokens_stay() {
-    let model = made(None);
+    let model = made();
     let last = |options: &str, checked: bool| {
         let (on, settings, arrays) = small(&model, options);
         let learnt = Learnt { settings: &settings, arrays: &arrays };
@@ -139,9 +128,8 @@ fn some_tokens_stay() {
     assert!(0.0 < error(&most[0]) && 4.0 * error(&most[0]) < error(&few[0]), "{} {}", error(&most[0]), error(&few[0]));
     // The other text has two tokens.
     assert_eq!([&most[1], &few[1]], [&all[1]; 2]);
-    let (on, ..) = small(&model, "");
-    let settings = Settings::parse(&on.lowering().choices(), "budget=4,window=4").unwrap();
-    let told = policy(&settings).unwrap_err().to_string();
+    let settings = Settings::parse(&Policy::choices(), "budget=4,window=4").unwrap();
+    let told = Policy::of(&settings).unwrap_err().to_string();
     assert_eq!(told, "window=4 and budget=4: wanted is a window below the budget");
 }
 

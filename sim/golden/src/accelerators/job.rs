@@ -298,7 +298,7 @@ impl<O: Operation> Report<O> {
 }
 
 /// The bytes of each row.
-pub(super) fn rows(rows: &Command) -> impl Iterator<Item = RangeInclusive<u64>> + use<> {
+pub fn rows(rows: &Command) -> impl Iterator<Item = RangeInclusive<u64>> + use<> {
     let bytes = rows.row_bytes;
     rows.row_addresses().map(move |first| first..=first + (bytes - 1))
 }

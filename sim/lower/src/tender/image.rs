@@ -1,12 +1,11 @@
 //! The contents of memory before the first token: quantized weights as panels, tables, constants, gains, angles.
 
-use anyhow::{Error, Result, ensure};
+use anyhow::{Error, Result};
 use golden::tender::calibration::{Calibration, Weights};
 use host::tender::{Caps, Constants, Panels, Sign, Table};
 use host::vector::{Integer, Operand};
-use models::decoder::Weight;
 
-use crate::whole;
+use crate::whole::{self, Output, Outputs};
 
 /// Bits of an operand.
 const BITS: u32 = 8;
@@ -24,15 +23,6 @@ pub(super) struct Projection {
     pub columns: u32,
     pub table: Place,
     pub constants: u64,
-}
-
-/// An output of a projection.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Output<'a> {
-    pub weight: &'a Weight,
-    /// Its number in the weight.
-    pub number: usize,
-    pub bias: f32,
 }
 
 /// How rows become the left matrix of a product.
@@ -81,18 +71,16 @@ impl Placer<'_, '_> {
     }
 
     /// Outputs that share an input, side by side, with a scale for each output. The constants add what the packing
-    /// subtracts from its channels. Accelerators side by side each have an equal share of each group of outputs, at the
-    /// same place.
-    pub fn projection(&mut self, groups: &[Vec<Output<'_>>], packing: &Packing) -> Result<Projection> {
+    /// subtracts from its channels. Accelerators side by side have their shares at the same place.
+    pub fn projection(&mut self, of: &Outputs<'_>, packing: &Packing) -> Result<Projection> {
         let parts = self.base.memory.parts();
-        let columns = share_of(groups, 0, parts)?.len();
+        let columns = of.share(0, parts)?.len();
         let channels = packing.calibration.bias.len();
         let whole = Panels::columns(&self.caps, (INTEGER, Sign::Signed), columns, channels)?;
         let panels = self.base.take(whole.bytes())?;
         let constants = self.constants(&vec![Constants::default(); columns])?;
         for part in 0..parts {
-            let outputs = share_of(groups, part, parts)?;
-            let records = self.quantized(&outputs, packing, (part, panels, &whole))?;
+            let records = self.quantized(&of.share(part, parts)?, packing, (part, panels, &whole))?;
             self.base.memory.write_part(part, constants, &Constants::bytes(&records))?;
         }
         let panels = Operand { address: panels, stride: whole.stride().try_into()? };
@@ -128,7 +116,7 @@ impl Placer<'_, '_> {
             at += bytes.len() as u64;
             for (o, scale) in quantized.scales.iter().enumerate() {
                 let offset = quantized.values.iter().zip(bias).map(|(row, bias)| row[o] as f64 * scale * bias);
-                let own = f64::from(outputs[o].bias);
+                let own = f64::from(outputs[o].bias as f32);
                 constants.push(Constants {
                     scale: (last * scale) as f32,
                     bias: (offset.sum::<f64>() + own) as f32,
@@ -138,15 +126,4 @@ impl Placer<'_, '_> {
         }
         Ok(constants)
     }
-}
-
-/// An equal share of each group of outputs.
-fn share_of<'a>(groups: &[Vec<Output<'a>>], part: usize, parts: usize) -> Result<Vec<Output<'a>>> {
-    let mut share = Vec::new();
-    for group in groups {
-        let outputs = group.len();
-        ensure!(outputs.is_multiple_of(parts), "{outputs} outputs have no {parts} equal shares");
-        share.extend(&group[part * outputs / parts..][..outputs / parts]);
-    }
-    Ok(share)
 }

@@ -3,16 +3,15 @@
 use anyhow::{Error, Result};
 use golden::tender::calibration::Calibration;
 use host::tender::{Caps, Constants, Table};
-use models::decoder::arithmetic::Projection as Name;
+use models::decoder::Model;
 use models::decoder::calibration::Input;
-use models::decoder::{Family, Model, Weight};
 use models::tender::groups::{self, Centred, Groups};
 
-use super::image::{Output, Packing, Placer};
+use super::image::{Packing, Placer};
 use super::placed::{Cache, Head, HeadBuffers, PROBABILITY, PackedQueries, Weights};
 use super::products::OfTender;
-use crate::layer::{Heads, padded, padded_bias, with_zeros};
-use crate::whole::{self, Images, Matrices, Shape, Sizes};
+use crate::layer::{Heads, with_zeros};
+use crate::whole::{self, Images, Matrices, Outputs, Shape, Sizes};
 
 /// Groups of a model's channels, and the accelerator that they go to.
 pub(super) struct ByGroups<'a> {
@@ -59,22 +58,16 @@ impl Images<OfTender> for ByGroups<'_> {
     fn output(&mut self, base: &mut whole::Placer<'_>, model: &Model, shape: &Shape) -> Result<Weights> {
         let (mut p, config) = (Placer { caps: *self.caps, base }, &shape.config);
         let packing = p.packing(self.groups.output().clone(), &vec![1.0; config.width])?;
-        let logits = outputs(model.weight(config.layers, Name::Logits)?, &[]);
-        Ok(Weights { projection: p.projection(&[logits], &packing)?, packing: packing.constants })
+        let logits = Outputs::of_logits(model, shape.heads)?;
+        Ok(Weights { projection: p.projection(&logits, &packing)?, packing: packing.constants })
     }
-}
-
-/// Outputs of a weight with their biases.
-fn outputs<'a>(weight: &'a Weight, biases: &[f64]) -> Vec<Output<'a>> {
-    let bias = |n: usize| biases.get(n).map_or(0.0, |&bias| bias as f32);
-    (0..weight.outputs).map(|number| Output { weight, number, bias: bias(number) }).collect()
 }
 
 fn layer_image(
     p: &mut Placer<'_, '_>,
     groups: &Groups,
     (model, layer): (&Model, usize),
-    Shape { config, heads, sizes, .. }: &Shape,
+    Shape { heads, sizes, .. }: &Shape,
 ) -> Result<Matrices<OfTender>> {
     let heads = *heads;
     let packing = |p: &mut Placer<'_, '_>, calibration: Calibration| {
@@ -87,25 +80,9 @@ fn layer_image(
     let attention_out = packing(p, by_head(&input(Input::AttentionOut)?, heads)?)?;
     let feed_forward = packing(p, input(Input::FeedForward)?)?;
     let down = packing(p, input(Input::Down)?)?;
-    let mut projection = |groups: &[&[Name]], packing: &Packing| {
-        let wide = |name: &Name| -> Result<(Weight, Vec<f64>)> {
-            let biases = model.bias(layer, *name).map(|bias| padded_bias(bias, *name, heads)).unwrap_or_default();
-            Ok((padded(model.weight(layer, *name)?, *name, heads), biases))
-        };
-        let groups: Vec<Vec<_>> =
-            groups.iter().map(|names| names.iter().map(wide).collect::<Result<_>>()).collect::<Result<_>>()?;
-        let groups = groups.iter().map(|group| group.iter().flat_map(|(w, biases)| outputs(w, biases)).collect());
-        p.projection(&groups.collect::<Vec<_>>(), packing)
-    };
-    let qkv = projection(&[&[Name::Q, Name::K, Name::V]], &attention)?;
-    let o = projection(&[&[Name::O]], &attention_out)?;
-    let into: &[&[Name]] = match config.family {
-        // A share of the gate's outputs is multiplied by the same share of up.
-        Family::Llama => &[&[Name::Gate], &[Name::Up]],
-        Family::Gpt => &[&[Name::Up]],
-    };
-    let into = projection(into, &feed_forward)?;
-    let back = projection(&[&[Name::Down]], &down)?;
+    let [qkv, o, into, back] = Outputs::of_layer(model, layer, heads)?;
+    let (qkv, o) = (p.projection(&qkv, &attention)?, p.projection(&o, &attention_out)?);
+    let (into, back) = (p.projection(&into, &feed_forward)?, p.projection(&back, &down)?);
     let mut stored = [Vec::new(), Vec::new()];
     let all = (0..heads.keys).map(|number| {
         let groups::Head { queries, keys, values } = groups.head(layer, number)?;

@@ -8,6 +8,8 @@
 mod decoder;
 mod device;
 mod executor;
+mod kept;
+mod outputs;
 mod placer;
 mod record;
 mod steps;
@@ -27,6 +29,8 @@ use models::schemes::Settings;
 pub use decoder::{Decoder, HEAD_UNIT, Images, Matrices, Products, Seen, Shape, Stored, equal_shares};
 pub use device::{InSoftware, Kind, MAX_DESCRIPTORS, OnDevice, Overflows, Since, Times};
 pub use executor::{Checked, Executor, Golden, Move, Spent, Written};
+pub use kept::{Got, Policy};
+pub use outputs::{Output, Outputs};
 pub use placer::{Affine, Placer, columns_from, half, rows_from};
 pub use record::{Recorded, Recorder};
 pub use steps::{Order, Place, Steps};

@@ -52,9 +52,9 @@ pub fn rotated(model: &Model, rotation: &Rotation) -> Result<Model> {
             }
         } else {
             // Outputs are added to the residual stream.
-            let mut columns = transposed(&rows);
+            let mut columns = rows.transposed();
             columns.iter_mut().for_each(|column| rotation.turn(column));
-            rows = transposed(&columns);
+            rows = columns.transposed();
             if let Some(bias) = biases.get_mut(&(layer, projection)) {
                 let mut row: Vec<f64> = bias.iter().map(|&b| b.into()).collect();
                 rotation.turn(&mut row);
@@ -69,11 +69,6 @@ pub fn rotated(model: &Model, rotation: &Rotation) -> Result<Model> {
     let Parts { shifts, positions, divisors, .. } = parts.clone();
     let embedding = Some(floats(&embedding));
     Model::from_parts(*config, Parts { weights, biases, gains, shifts, embedding, positions, divisors })
-}
-
-fn transposed(x: &Matrix) -> Matrix {
-    let values = (0..x.columns).flat_map(|c| x.iter().map(move |row| row[c])).collect();
-    Matrix { columns: x.rows(), values }
 }
 
 fn floats(rows: &Matrix) -> Weight {

@@ -1,7 +1,6 @@
 //! Layers on `kllm_top`.
 
 use anyhow::Result;
-use golden::accelerators::cycles::{Recurrence, Turns};
 use golden::accelerators::events::{Events, kind};
 use golden::accelerators::kllm::cycles::Timing;
 use golden::accelerators::kllm::{KllmTop, of_beats};
@@ -11,8 +10,7 @@ use host::kllm::{AppendJob, Bits, Caps, MatMulJob, Panels, Product, Quantize, Qu
 
 use super::shapes::Model;
 use super::{
-    Cost, Costs, Counted, Numbers, Room, Steps, Taken, WINDOW, Work, chain, extended, longest, parts, refused,
-    rows_cost,
+    Cost, Costs, Counted, Numbers, Room, Steps, Taken, WINDOW, Work, alone, extended, longest, parts, rows_cost,
 };
 
 /// After so many positions further ones take as long as the positions before, in steps of the second number.
@@ -95,10 +93,7 @@ impl Kllm {
     }
 
     fn alone(&self, descriptor: Descriptor) -> Result<Taken> {
-        let (limits, job, mut memory) = chain(vec![descriptor])?;
-        let spent =
-            self.timing.job(&self.golden, limits, job, (&mut memory, &mut Turns::default())).map_err(refused)?;
-        Ok(Taken::all(spent))
+        alone(&self.timing, &self.golden, descriptor)
     }
 
     /// What a product without outliers takes by the recurrence: tokens, positions, channels.

@@ -23,7 +23,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow};
-use golden::accelerators::cycles::Spent;
+use golden::accelerators::cycles::{Recurrence, Spent, Turns};
+use golden::accelerators::job::Accelerator;
 use golden::accelerators::memory::SparseMemory;
 use golden::common::shell::job_controller::Limits;
 use half::f16;
@@ -317,6 +318,16 @@ fn chain_at(descriptors: Vec<Descriptor>, job: u64) -> Result<(Limits, SparseMem
     let mut memory = SparseMemory::new();
     memory.store(image.address, &image.bytes);
     Ok((Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors: most }, memory))
+}
+
+/// What a descriptor takes by a recurrence when nothing else runs.
+///
+/// # Errors
+/// The recurrence refuses it.
+pub fn alone<A: Accelerator>(timing: &impl Recurrence<A>, golden: &A, descriptor: Descriptor) -> Result<Taken> {
+    let (limits, job, mut memory) = chain(vec![descriptor])?;
+    let spent = timing.job(golden, limits, job, (&mut memory, &mut Turns::default())).map_err(refused)?;
+    Ok(Taken::all(spent))
 }
 
 /// The recurrence refused a descriptor.

@@ -3,7 +3,6 @@
 mod chained;
 
 use anyhow::{Result, ensure};
-use golden::accelerators::cycles::{Recurrence, Turns};
 use golden::accelerators::tender::TenderTop;
 use golden::accelerators::tender::cycles::Timing;
 use host::Descriptor;
@@ -11,7 +10,7 @@ use host::tender::{Caps, MatMulJob, Pack, PackJob, Panels, Product, Sign};
 use host::vector::Integer;
 
 use super::shapes::Model;
-use super::{Cost, Costs, Counted, Numbers, Room, Steps, Taken, WINDOW, Work, chain, extended, refused, rows_cost};
+use super::{Cost, Costs, Counted, Numbers, Room, Steps, Taken, WINDOW, Work, alone, extended, rows_cost};
 
 pub use chained::Groups;
 
@@ -53,10 +52,7 @@ impl Tender {
     }
 
     fn alone(&self, descriptor: Descriptor) -> Result<Taken> {
-        let (limits, job, mut memory) = chain(vec![descriptor])?;
-        let spent =
-            self.timing.job(&self.golden, limits, job, (&mut memory, &mut Turns::default())).map_err(refused)?;
-        Ok(Taken::all(spent))
+        alone(&self.timing, &self.golden, descriptor)
     }
 
     /// What a product takes by the recurrence: rows, channels, columns.

@@ -104,6 +104,13 @@ impl Matrix {
         result
     }
 
+    /// Columns as rows.
+    #[must_use]
+    pub fn transposed(&self) -> Self {
+        let values = (0..self.columns).flat_map(|c| self.iter().map(move |row| row[c])).collect();
+        Self { columns: self.rows(), values }
+    }
+
     /// The product with another matrix, transposed: each row with each row.
     ///
     /// # Panics
@@ -270,6 +277,7 @@ mod tests {
         let w = matrix(&[&[1.0, 0.0, 2.0], &[4.0, 1.0, 0.0], &[0.0, 0.0, 1.0], &[1.0, 1.0, 1.0]]);
         let expected = matrix(&[&[7.0, 6.0, 3.0, 6.0], &[1.0, -1.0, 0.5, -0.5]]);
         assert_eq!(x.times_transposed(&w), expected);
+        assert_eq!(x.times(&w.transposed()), expected);
         let weight = Weight::new([4, 3], &w.values.iter().map(|&w| w as f32).collect::<Vec<_>>());
         assert_eq!(x.through(&weight), expected);
         assert_eq!(weight.iter().nth(3), Some(vec![1.0; 3]));

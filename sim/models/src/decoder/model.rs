@@ -402,6 +402,7 @@ impl Cache {
     }
 }
 
+mod drawn;
 mod gradients;
 
 pub use gradients::Step;

@@ -1,60 +1,19 @@
-//! Benches of the parts that have contracts of their own: what a job shows in one result of a thousand, they show at once.
+//! The bench of a row: what a job shows in one result of a thousand, it shows at once.
 
 use std::collections::BTreeMap;
 
 use senbazuru::prelude::*;
-use senbazuru::sim::stimulus::{StimulusRng, fp16_corners};
-use testbenches::common::row::pipeline::Pipeline;
+use senbazuru::sim::stimulus::StimulusRng;
 
-use crate::golden::product::{result, rounded};
-use crate::rounder::Rounder;
+use crate::golden::product::result;
 use crate::row::{DotRow, EXPONENT};
-
-/// Numbers with exponents near each other and far apart; seldom special ones. A vector is a beat.
-///
-/// # Errors
-/// Parameters that the block refuses.
-pub fn rounder(p: &Rounder) -> anyhow::Result<Box<dyn Bench>> {
-    let (lanes, group) = (p.lanes as usize, p.group as usize);
-    let number = |rng: &mut StimulusRng, (least, spread): (u16, u16)| match rng.random_range(0..40u8) {
-        0 => fp16_corners()[rng.random_range(0..fp16_corners().len())],
-        1 => rng.random(),
-        _ => {
-            let (sign, code) = (rng.random_range(0..2u16), least + rng.random_range(0..=spread));
-            // A tie, and the last bit below one, have few ones.
-            let fraction = match rng.random_range(0..4u8) {
-                0 => 1023,
-                1 => rng.random_range(0..1024u16),
-                _ => (0..rng.random_range(0..4u8)).fold(0, |bits, _| bits | 1 << rng.random_range(0..10u32)),
-            };
-            sign << 15 | code.min(30) << 10 | fraction
-        }
-    };
-    let draw = move |rng: &mut StimulusRng| {
-        let range = (rng.random_range(0..31u16), [0, 1, 4, 9, 30][rng.random_range(0..5usize)]);
-        let most = [1, 8][rng.random_range(0..2usize)];
-        let values = (0..lanes).map(|_| number(rng, range).into()).collect::<Vec<u64>>();
-        let used = (0..lanes).map(|_| rng.random_range(0..=most).min(1)).collect::<Vec<u64>>();
-        vec![Bits::pack(16, values), Bits::pack(1, used)]
-    };
-    let golden = move |operands: &[Bits]| {
-        let used = operands[1].unpack(1).into_iter().zip(operands[0].unpack(16));
-        let row = rounded(&used.map(|(used, value)| (used * value) as u16).collect::<Vec<_>>(), group);
-        let integers = row.integers.iter().map(|&n| n as u64 & 255);
-        let exponents = row.exponents.iter().map(|&e| e.into());
-        [Bits::pack(8, integers), Bits::pack(5, exponents), Bits::truncated(1, row.special.into())].map(Some).into()
-    };
-    let inputs = vec!["values_i", "used_i"];
-    let outputs = vec![("integers_o", 1), ("exponents_o", 1), ("special_o", 1)];
-    Pipeline { inputs, outputs, enable: None, draw: Box::new(draw), golden: Box::new(golden) }.bench(p)
-}
 
 /// Columns with pauses and without, while words of the row are written; ports hold noise where nothing is read. A vector
 /// is a column.
 ///
 /// # Errors
 /// Parameters that the block refuses.
-pub fn row(p: &DotRow) -> anyhow::Result<Box<dyn Bench>> {
+pub fn bench(p: &DotRow) -> anyhow::Result<Box<dyn Bench>> {
     let block = p.clone();
     senbazuru::prelude::bench(p, move |sim, run| {
         let mut rng = run.rng("columns");
@@ -210,8 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_do_as_their_contracts_say() {
-        run_all(rounder, &options(5000)).unwrap();
-        run_all(row, &options(1000)).unwrap();
+    fn rows_do_as_their_contract_says() {
+        run_all(bench, &options(1000)).unwrap();
     }
 }

@@ -1,0 +1,1 @@
+../modules/group_rounder_l32_g32_w8.v
