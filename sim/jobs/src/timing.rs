@@ -93,7 +93,7 @@ pub struct Waits {
 /// Parameters that the block refuses.
 pub fn bench<B, A, R>(
     p: &B,
-    (golden, waits): (A, &[Wait]),
+    (golden, waits): (A, Waits),
     most: u32,
     draw: impl Fn(&mut StimulusRng, (&Operations, &A), u32) -> Program + 'static,
     timing: impl Fn(&B, u32) -> R + 'static,
@@ -103,7 +103,7 @@ where
     A: Accelerator + Clone + 'static,
     R: Recurrence<A>,
 {
-    let waits = Waits { registers: waits.to_vec(), never: true, ready: 0 };
+    let waits = Waits { never: true, ..waits };
     let (block, operations) = (p.clone(), Operations::of(p));
     sim::kit::bench(p, move |sim, run| {
         let draw = |rng: &mut StimulusRng, model: &A| draw(rng, (&operations, model), most);

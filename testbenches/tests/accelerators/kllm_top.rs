@@ -420,6 +420,6 @@ fn a_projection_of_the_papers_size() {
         assert_eq!(real.tokens.unpack(got).unwrap(), real.whole);
     });
     println!("{counters:?}");
-    run(&block, bench, &options(60)).unwrap_or_else(|e| panic!("{e:#}"));
-    run(&block, timing::bench, &options(60)).unwrap_or_else(|e| panic!("{e:#}"));
+    run(&block, bench, &options(20)).unwrap_or_else(|e| panic!("{e:#}"));
+    run(&block, timing::bench, &options(20)).unwrap_or_else(|e| panic!("{e:#}"));
 }

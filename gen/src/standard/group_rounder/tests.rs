@@ -49,6 +49,8 @@ ports! {
         values_i: InArray = uint(16).array(p.rounder.lanes),
         /// The same.
         used_i: InArray = bit().array(p.rounder.lanes),
+        /// Not in the first cycle after a reset.
+        begun_o: Out = bit(),
     }
 }
 
@@ -57,7 +59,7 @@ impl Block for Checked {
     const ABOUT: About = About {
         name: "checked_rounder",
         summary: "a rounder and its contract",
-        contract: "None: nothing leaves it.",
+        contract: "None: no number leaves it.",
         reference: "",
     };
 
@@ -67,6 +69,7 @@ impl Block for Checked {
         m.connect_each("used", rounder.used_i, io.used_i);
         let begun = m.reg_init("begun_q", bit(), 0);
         begun.next(bit().lit(1));
+        m.connect(io.begun_o, begun.q);
         m.formal(|m| self.rounder.properties(m, &rounder, begun.q));
     }
 }

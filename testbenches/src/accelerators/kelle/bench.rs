@@ -5,10 +5,9 @@ use hdl::accelerators::kelle::KelleTop;
 
 use super::model::golden_of;
 use super::program;
-use super::timing::{REFRESH_STALLS, timing};
+use super::timing::{REFRESH_STALLS, timing, waits};
 use crate::accelerators::vector::function_register;
 use jobs::player::{self, Counter, Facts};
-use jobs::timing::Waits;
 
 /// The bench of the accelerator; a vector is a job.
 ///
@@ -50,7 +49,6 @@ fn facts(block: &KelleTop) -> Facts<Work> {
             },
         ],
         kept: vec![("REFRESHES", 0x138), REFRESH_STALLS],
-        // The cache is emptied row by row.
-        waits: Waits { registers: vec![REFRESH_STALLS], never: false, ready: heads.rows().into() },
+        waits: waits(block),
     }
 }

@@ -7,10 +7,15 @@ use host::Window;
 use super::model::golden_of;
 use super::program;
 use crate::accelerators::clock::Clock;
-use jobs::timing::{self, frame, shell, unit};
+use jobs::timing::{self, Waits, frame, shell, unit};
 
 /// Its register REFRESH_STALLS: the recurrence knows of no access that waits for a refresh.
 pub(super) const REFRESH_STALLS: (&str, u64) = ("REFRESH_STALLS", 0x140);
+
+/// Heads are emptied after a reset, a row a cycle, and operations on heads wait for it.
+pub(super) fn waits(block: &KelleTop) -> Waits {
+    Waits { registers: vec![REFRESH_STALLS], never: false, ready: block.attention.rows().into() }
+}
 
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
@@ -50,5 +55,5 @@ pub fn clock((block, latency): (&KelleTop, u32), window: &Window) -> anyhow::Res
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &KelleTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    timing::bench(p, (golden_of(p)?, &[REFRESH_STALLS]), 4, program::draw, timing)
+    timing::bench(p, (golden_of(p)?, waits(p)), 4, program::draw, timing)
 }

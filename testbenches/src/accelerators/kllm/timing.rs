@@ -8,7 +8,7 @@ use super::model::golden_of;
 use super::program;
 use crate::accelerators::clock::Clock;
 use crate::kllm::orizuru;
-use jobs::timing::{self, shell, unit};
+use jobs::timing::{self, Waits, shell, unit};
 
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
@@ -42,5 +42,5 @@ pub fn clock((block, latency): (&KllmTop, u32), window: &Window) -> anyhow::Resu
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &KllmTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    timing::bench(p, (golden_of(p)?, &[]), 4, program::draw, timing)
+    timing::bench(p, (golden_of(p)?, Waits::default()), 4, program::draw, timing)
 }

@@ -8,7 +8,7 @@ use host::Window;
 use super::model::{EnginePeBench, golden_of};
 use super::program;
 use crate::accelerators::clock::Clock;
-use jobs::timing::{self, shell, unit};
+use jobs::timing::{self, Waits, shell, unit};
 
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
@@ -43,5 +43,5 @@ pub fn clock<P: EnginePeBench>((block, latency): (&TenderTopOf<P>, u32), window:
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench<P: EnginePeBench>(p: &TenderTopOf<P>) -> anyhow::Result<Box<dyn sim::Bench>> {
-    timing::bench(p, (golden_of(p)?, &[]), 4, program::draw, timing)
+    timing::bench(p, (golden_of(p)?, Waits::default()), 4, program::draw, timing)
 }

@@ -8,7 +8,7 @@ use lower::chain::Job;
 use super::model::golden_of;
 use super::program;
 use crate::accelerators::clock::Clock;
-use jobs::timing::{self, shell, unit};
+use jobs::timing::{self, Waits, shell, unit};
 
 /// How long the parts of a block take with a memory that answers after `latency` cycles.
 #[must_use]
@@ -49,5 +49,5 @@ pub fn cycles_of(of: (&TitanusCore, u32), window: &Window, jobs: &[Job]) -> anyh
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &TitanusCore) -> anyhow::Result<Box<dyn sim::Bench>> {
-    timing::bench(p, (golden_of(p)?, &[]), 4, program::draw, timing)
+    timing::bench(p, (golden_of(p)?, Waits::default()), 4, program::draw, timing)
 }
