@@ -11,7 +11,7 @@ use hdl::accelerators::top::TopParameters;
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use jobs::draft::Operations;
 use jobs::program::Program;
-use jobs::timing;
+use jobs::timing::{self, Waits};
 use rand::RngExt;
 use senbazuru::accelerators::reduce::golden::ReduceTop as Golden;
 use senbazuru::accelerators::reduce::{self, ReduceEngine, ReduceOperation, ReduceTop};
@@ -68,7 +68,8 @@ impl InCells {
         let draw = move |rng: &mut StimulusRng, (operations, golden): (&Operations, &Golden), most: u32| {
             drawn(rng, (operations, golden), most, jobs)
         };
-        let bench = timing::bench(&self.block, (reduce::golden_of(&self.block), &[]), 4, draw, timed).unwrap();
+        let bench =
+            timing::bench(&self.block, (reduce::golden_of(&self.block), Waits::default()), 4, draw, timed).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let (trace, waves) = (Trace::Vcd, Some(folder.path().into()));
         let options = RunOptions { vectors: 3, seed: jobs.seed, trace, waves, ..RunOptions::default() };

@@ -20,7 +20,7 @@ use hdl::accelerators::vector::VectorTop;
 use hdl::lang::CatalogBlock;
 use jobs::draft::Operations;
 use jobs::program::Program;
-use jobs::timing;
+use jobs::timing::{self, Waits};
 use senbazuru::waveform::{Step, Value, Vcd};
 use sim::stimulus::StimulusRng;
 use sim::{Design, RunOptions, Trace};
@@ -161,7 +161,7 @@ fn compare<B, A, R>(
     let tally = Arc::new(Mutex::new(Events::default()));
     let of = tally.clone();
     let timed = move |block: &B, latency: u32| Tallied(timing_of(block, latency), of.clone());
-    let bench = timing::bench(block, (golden, &[]), 4, draw, timed).unwrap();
+    let bench = timing::bench(block, (golden, Waits::default()), 4, draw, timed).unwrap();
     let design = Design::from(&hdl::lang::elaborate(block).unwrap());
     let folder = tempfile::tempdir().unwrap();
     let options = RunOptions { vectors, trace: Trace::Vcd, waves: Some(folder.path().into()), ..RunOptions::default() };
