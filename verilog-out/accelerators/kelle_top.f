@@ -155,6 +155,7 @@
 ../modules/kelle_clear_operation_h3.v
 ../modules/kelle_refresh_operation_r195_s8_w23.v
 ../modules/kelle_save_operation_h3_n64_d64.v
+../modules/kelle_restore_operation_h3_n64_d64.v
 ../modules/ram_d195_w7_g7_inferred.v
 ../modules/token_list_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad.v
 ../modules/ram_d6_w128_g128_inferred.v
@@ -183,13 +184,14 @@
 ../modules/activation_memory_l8_t32_r3_i96.v
 ../modules/attention_sums_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_x4a1e6044.v
 ../modules/ram_d195_w10_g10_inferred.v
-../modules/score_memory_m195_s8_a9_h3_l2.v
+../modules/score_memory_m195_s8_a9_h3_l2_restores.v
 ../modules/refresh_controller_m195_w23_i43000_p256_t8.v
 ../modules/ram_d195_w64_g64_inferred.v
 ../modules/edram_bank_m195_w64.v
 ../modules/byte_banks_msb_b8_l8_r195.v
 ../modules/byte_banks_lsb_b8_l8_r195.v
-../modules/kv_cache_b8_l8_m195_w23_i43000_p256_t8_h3_s8_a9.v
+../modules/kv_cache_b8_l8_m195_w23_i43000_p256_t8_h3_s8_a9_restores.v
+../modules/token_restorer_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad.v
 ../modules/token_saver_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad.v
 ../modules/product_walk_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_attention_v3_n3.v
 ../modules/attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x9fe550c6.v

@@ -179,7 +179,7 @@
 #define KELLE_TOP_SCORES_INTERVAL_SHIFT 16
 #define KELLE_TOP_SCORES_INTERVAL_MASK 0x00ff0000u
 #define KELLE_TOP_SCORES_INTERVAL_VALUE 0x17u
-/* Cached tokens can be written to memory. Constant. */
+/* Cached tokens can be written to memory, and come back. Constant. */
 #define KELLE_TOP_SCORES_SAVE_SHIFT 24
 #define KELLE_TOP_SCORES_SAVE_MASK 0x01000000u
 #define KELLE_TOP_SCORES_SAVE_VALUE 0x1u
@@ -737,6 +737,63 @@ _Static_assert(offsetof(struct kelle_top_save_descriptor, reserved_52) == 52, "r
 _Static_assert(offsetof(struct kelle_top_save_descriptor, out_address) == 56, "out_address");
 _Static_assert(offsetof(struct kelle_top_save_descriptor, reserved_64) == 64, "reserved_64");
 _Static_assert(sizeof(struct kelle_top_save_descriptor) == 128, "kelle_top_save_descriptor");
+#endif
+
+/* Brings saved tokens back to a head: they become its youngest ones, with the scores that they had. Only in builds that save. */
+#define KELLE_TOP_OPCODE_RESTORE 7u
+struct kelle_top_restore_descriptor {
+  /* The bytes SNBZ. */
+  uint32_t magic;
+  /* Version of descriptors, 1. */
+  uint8_t version;
+  /* The operation. */
+  uint8_t opcode;
+  /* Bits SNBZ_FLAG_...; others 0. */
+  uint16_t flags;
+  /* Address of the next descriptor, 0 for none. */
+  uint64_t next;
+  /* The value of TAG when the operation is done. */
+  uint32_t tag;
+  /* 0. */
+  uint32_t reserved;
+  /* Where the tag is written, with SNBZ_FLAG_TAG: a multiple of 64. */
+  uint64_t tag_address;
+  /* The head that gets the tokens. */
+  uint32_t head;
+  /* Tokens that the head has: it must have so many. */
+  uint32_t first;
+  /* How many tokens come. The head has at most as many as it keeps. */
+  uint32_t tokens;
+  /* Elements of a vector: a multiple of the columns of the array. */
+  uint32_t elements;
+  /* Bytes from row to row. */
+  uint32_t saved_stride;
+  /* 0. */
+  uint8_t reserved_52[4];
+  /* Where the tokens are, in rows as the save operation writes them, the oldest first. */
+  uint64_t saved_address;
+  /* 0. */
+  uint8_t reserved_64[64];
+};
+
+#if __STDC_VERSION__ >= 201112L
+_Static_assert(offsetof(struct kelle_top_restore_descriptor, magic) == 0, "magic");
+_Static_assert(offsetof(struct kelle_top_restore_descriptor, version) == 4, "version");
+_Static_assert(offsetof(struct kelle_top_restore_descriptor, opcode) == 5, "opcode");
+_Static_assert(offsetof(struct kelle_top_restore_descriptor, flags) == 6, "flags");
+_Static_assert(offsetof(struct kelle_top_restore_descriptor, next) == 8, "next");
+_Static_assert(offsetof(struct kelle_top_restore_descriptor, tag) == 16, "tag");
+_Static_assert(offsetof(struct kelle_top_restore_descriptor, reserved) == 20, "reserved");
+_Static_assert(offsetof(struct kelle_top_restore_descriptor, tag_address) == 24, "tag_address");
+_Static_assert(offsetof(struct kelle_top_restore_descriptor, head) == 32, "head");
+_Static_assert(offsetof(struct kelle_top_restore_descriptor, first) == 36, "first");
+_Static_assert(offsetof(struct kelle_top_restore_descriptor, tokens) == 40, "tokens");
+_Static_assert(offsetof(struct kelle_top_restore_descriptor, elements) == 44, "elements");
+_Static_assert(offsetof(struct kelle_top_restore_descriptor, saved_stride) == 48, "saved_stride");
+_Static_assert(offsetof(struct kelle_top_restore_descriptor, reserved_52) == 52, "reserved_52");
+_Static_assert(offsetof(struct kelle_top_restore_descriptor, saved_address) == 56, "saved_address");
+_Static_assert(offsetof(struct kelle_top_restore_descriptor, reserved_64) == 64, "reserved_64");
+_Static_assert(sizeof(struct kelle_top_restore_descriptor) == 128, "kelle_top_restore_descriptor");
 #endif
 
 /* Gives a token a slot: its key and value are recomputed instead of cached. Only in builds with recomputation. */

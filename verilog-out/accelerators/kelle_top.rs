@@ -160,7 +160,7 @@ pub const SCORES_AMOUNT_VALUE: u32 = 0x9;
 pub const SCORES_INTERVAL: u32 = 0x00ff0000;
 /// What it reads as.
 pub const SCORES_INTERVAL_VALUE: u32 = 0x17;
-/// Cached tokens can be written to memory. Constant.
+/// Cached tokens can be written to memory, and come back. Constant.
 pub const SCORES_SAVE: u32 = 0x01000000;
 /// What it reads as.
 pub const SCORES_SAVE_VALUE: u32 = 0x1;
@@ -422,6 +422,28 @@ pub mod operations {
         pub const OUT_ADDRESS: Field = Field::new("out_address", 56, 0, 64, Condition::Always);
         /// All fields that follow the header, in order. Bits that no field has are 0.
         pub const FIELDS: &[Field] = &[HEAD, FIRST, TOKENS, ELEMENTS, OUT_STRIDE, OUT_ADDRESS];
+    }
+
+    /// Brings saved tokens back to a head: they become its youngest ones, with the scores that they had. Only in builds that save.
+    pub mod restore {
+        use senbazuru_host::layout::{Condition, Field};
+
+        /// The operation's number in descriptors.
+        pub const OPCODE: u8 = 7;
+        /// The head that gets the tokens. Right values of this build: 0 to 2.
+        pub const HEAD: Field = Field::new("head", 32, 0, 32, Condition::Always);
+        /// Tokens that the head has: it must have so many. Right values of this build: 0 to 63.
+        pub const FIRST: Field = Field::new("first", 36, 0, 32, Condition::Always);
+        /// How many tokens come. The head has at most as many as it keeps. Right values of this build: 1 to 64.
+        pub const TOKENS: Field = Field::new("tokens", 40, 0, 32, Condition::Always);
+        /// Elements of a vector: a multiple of the columns of the array. Right values of this build: 1 to 64.
+        pub const ELEMENTS: Field = Field::new("elements", 44, 0, 32, Condition::Always);
+        /// Bytes from row to row.
+        pub const SAVED_STRIDE: Field = Field::new("saved_stride", 48, 0, 32, Condition::Always);
+        /// Where the tokens are, in rows as the save operation writes them, the oldest first.
+        pub const SAVED_ADDRESS: Field = Field::new("saved_address", 56, 0, 64, Condition::Always);
+        /// All fields that follow the header, in order. Bits that no field has are 0.
+        pub const FIELDS: &[Field] = &[HEAD, FIRST, TOKENS, ELEMENTS, SAVED_STRIDE, SAVED_ADDRESS];
     }
 
     /// Gives a token a slot: its key and value are recomputed instead of cached. Only in builds with recomputation.

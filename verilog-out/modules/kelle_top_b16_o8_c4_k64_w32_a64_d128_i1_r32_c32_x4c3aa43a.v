@@ -639,7 +639,7 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x4c3aa43a (
     .error_where_o(shell_error_where),
     .tag_o(shell_tag),
     .descriptors_o(shell_descriptors),
-    .opcodes_i(8'd6),
+    .opcodes_i(8'd7),
     .read_cache_i(registers_read_cache),
     .write_cache_i(registers_write_cache),
     .prot_i(registers_prot),

@@ -7,6 +7,7 @@
 //   lookups        = 2
 //   implementation = inferred
 //   transient      = false
+//   restores       = false
 // Contract: As score_register_file: an update makes a valid row's score clamp(score + amount, 0,
 //     2^score_width - 1). If a sum exceeded the top since the step before ended, step_i halves all scores (of
 //     its head), rounded down. high = valid and score >= threshold_i. One write a cycle: set before clear
@@ -21,8 +22,8 @@ module score_memory_m128_s8_a9_h1_l2 (
   input  wire               rst_ni,
   output wire               busy_o,            // For `rows` cycles after a reset: rows are emptied, and none
                                                // holds a token. Other requests are lost
-  input  wire               set_valid_i,       // A new token comes to row `set_row_i`: valid, score 0 from
-                                               // the next cycle on
+  input  wire               set_valid_i,       // A new token comes to row `set_row_i`: valid, score 0 or
+                                               // `set_score_i` from the next cycle on
   input  wire         [6:0] set_row_i,         // Row of the new token; nothing happens beyond the last row.
                                                // This holds for the other rows below too
   input  wire               clear_valid_i,     // The token in row `clear_row_i` is gone from the next cycle

@@ -51,8 +51,8 @@ module token_saver_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad (
   output wire    [7:0] access_row_o,    // Row of the token
   input  wire          data_valid_i,    // The data of the read is here
   input  wire [1023:0] data_i,          // With data_valid_i
-  output wire          output_valid_o,  // Rows: the score, the number where tokens have one, and zeros, 64
-                                        // bytes, the key, the value
+  output wire          output_valid_o,  // Rows: the score, number and slot where tokens have them, and zeros,
+                                        // 64 bytes, the key, the value
   input  wire          output_ready_i,  // The beat is taken at the coming edge, when it is valid
   output wire  [127:0] output_data_o    // The bits
 );

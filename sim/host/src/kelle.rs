@@ -14,7 +14,7 @@ pub use caps::{Caps, Counts};
 pub use check::check;
 pub use job::{
     Attention, AttentionJob, ClearJob, Intervals, Linear, LinearJob, Policy, Quantizers, RecomputeJob, RefreshJob,
-    Rows, SaveJob,
+    RestoreJob, Rows, SaveJob,
 };
 pub use panels::Panels;
 pub use registers::operations;

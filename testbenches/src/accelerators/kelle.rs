@@ -10,6 +10,7 @@ mod model;
 pub mod program;
 pub mod real;
 pub mod recorder;
+mod saved;
 pub mod timing;
 
 pub use costs::COSTS;

@@ -36,6 +36,7 @@ struct Cache {
     ports: Ports,
     step_head: Option<In>,
     keep: Option<In>,
+    new_score: Option<In>,
     drop: Option<In>,
     rng: StimulusRng,
     /// By group and bank.
@@ -105,6 +106,7 @@ impl Cache {
         Ok(Self {
             step_head: sim.input("step_head_i").ok(),
             keep: sim.input("keep_i").ok(),
+            new_score: sim.input("new_score_i").ok(),
             drop: sim.input("drop_valid_i").ok(),
             ports,
             safe,
@@ -227,6 +229,11 @@ impl Cache {
         let renewed = of_head.clone().all(|row| !self.behind[row] || self.scores.score(row).is_none());
         let step = renewed && one_in(&mut self.rng, 20);
         let drop = self.drop.is_some() && one_in(&mut self.rng, 60);
+        // A score comes to the head whose row was looked at.
+        let new_score = match self.new_score {
+            Some(_) if updated / part == access.row / part => self.rng.random_range(0..1i64 << self.p.score_width),
+            _ => 0,
+        };
         if one_in(&mut self.rng, 150) {
             self.threshold = self.rng.random_range(0..1i64 << self.p.score_width);
         }
@@ -262,6 +269,9 @@ impl Cache {
             if let Some(port) = port {
                 sim.poke_u64(port, value.into());
             }
+        }
+        if let Some(port) = self.new_score {
+            sim.poke_u64(port, new_score as u64);
         }
         sim.poke_i64(ports.amount, amount);
         sim.poke(ports.key_in, &key);
@@ -307,7 +317,7 @@ impl Cache {
         // update.
         let enters = made && access.write && !access.keep;
         let written = if enters {
-            self.scores.set(access.row);
+            self.scores.set_to(access.row, new_score);
             Some(access.row)
         } else if busy {
             None
@@ -330,7 +340,8 @@ impl Cache {
         }
         if step {
             if self.scores.saturated() {
-                of_head.clone().for_each(|row| self.behind[row] = !enters || row != access.row);
+                let new = |row| enters && row == access.row && new_score == 0;
+                of_head.clone().for_each(|row| self.behind[row] = !new(row));
             }
             self.scores.step_of(of_head);
         }
@@ -420,7 +431,7 @@ impl Cache {
 
 impl Ports {
     fn quiet(&self, sim: &mut Sim) {
-        for name in ["keep_i", "drop_valid_i"] {
+        for name in ["keep_i", "drop_valid_i", "new_score_i"] {
             if let Ok(port) = sim.input(name) {
                 sim.poke_u64(port, 0);
             }

@@ -19,8 +19,9 @@ pub fn bench(p: &ScoreMemory) -> anyhow::Result<Box<dyn sim::Bench>> {
         let rng = run.rng("scores");
         let rows = p.rows as usize;
         let file = File { golden: golden.clone(), behind: vec![false; rows], emptied: 0, asked: vec![], threshold: 0 };
-        let [step_head, drop] = ["step_head_i", "drop_valid_i"].map(|name| sim.input(name).ok());
-        Bench { p: p.clone(), step_head, drop, ports, rng, fresh: file.clone(), file }.run(sim, run)
+        let optional = ["step_head_i", "drop_valid_i", "set_score_i"].map(|name| sim.input(name).ok());
+        let [step_head, drop, set_score] = optional;
+        Bench { p: p.clone(), step_head, drop, set_score, ports, rng, fresh: file.clone(), file }.run(sim, run)
     })
 }
 
@@ -42,6 +43,7 @@ struct Bench {
     p: ScoreMemory,
     step_head: Option<sim::In>,
     drop: Option<sim::In>,
+    set_score: Option<sim::In>,
     ports: Ports,
     rng: StimulusRng,
     fresh: File,
@@ -51,7 +53,7 @@ struct Bench {
 /// The one write of a cycle.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Write {
-    Set(usize),
+    Set(usize, i64),
     Clear(usize),
     Update(usize, i64),
     Drop(usize),
@@ -100,6 +102,9 @@ impl Bench {
         let drop = self.drop.is_some() && self.rng.random_range(0..16u8) == 0;
         let (set_row, clear_row, amount) = (self.row(), self.row(), self.amount());
         let part = rows / self.p.heads as usize;
+        // A score comes to the head whose row was read.
+        let same = self.file.asked.first().is_some_and(|read| read / part == set_row / part);
+        let set_score = if self.set_score.is_some() && same { self.rng.random_range(0..=top) } else { 0 };
         let head = self.rng.random_range(0..self.p.heads as usize);
         let of_head = head * part..(head + 1) * part;
         let renewed = of_head.clone().all(|row| !self.file.behind[row] || self.file.golden.score(row).is_none());
@@ -127,6 +132,9 @@ impl Bench {
         if let Some(port) = self.drop {
             sim.poke_u64(port, drop.into());
         }
+        if let Some(port) = self.set_score {
+            sim.poke_u64(port, set_score as u64);
+        }
         sim.settle()?;
         self.compare(sim, run, busy)?;
 
@@ -138,7 +146,7 @@ impl Bench {
         let write = if busy {
             None
         } else if set {
-            Some(Write::Set(set_row))
+            Some(Write::Set(set_row, set_score))
         } else if clear {
             Some(Write::Clear(clear_row))
         } else {
@@ -151,7 +159,7 @@ impl Bench {
         if step {
             let aged = self.file.golden.saturated();
             self.file.golden.step_of(of_head.clone());
-            let new = |row| write == Some(Write::Set(row));
+            let new = |row| write == Some(Write::Set(row, 0));
             of_head.filter(|_| aged).for_each(|row| self.file.behind[row] = !new(row));
         }
         run.expect_u64(sim, self.ports.promoted_valid, promoted.is_some().into())?;
@@ -182,13 +190,13 @@ impl Bench {
     /// Makes a write; a row that is promoted by it.
     fn write(&mut self, write: Write) -> Option<usize> {
         let file = &mut self.file;
-        let (Write::Set(row) | Write::Clear(row) | Write::Update(row, _) | Write::Drop(row)) = write;
+        let (Write::Set(row, _) | Write::Clear(row) | Write::Update(row, _) | Write::Drop(row)) = write;
         if row >= self.p.rows as usize {
             return None;
         }
         let before = file.golden.is_high(row, file.threshold);
         match write {
-            Write::Set(row) => file.golden.set(row),
+            Write::Set(row, score) => file.golden.set_to(row, score),
             Write::Clear(row) => file.golden.clear(row),
             Write::Update(row, amount) => file.golden.add(row, amount),
             Write::Drop(row) => file.golden.drop(row),

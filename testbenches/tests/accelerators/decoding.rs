@@ -207,6 +207,57 @@ fn later_tokens_come_together_or_one_by_one() {
     assert!(error(&of, &rows(&unpruned)) < error(&of, &rows(&four)));
 }
 
+/// Passes of three texts on Kelle with so many heads; a text has one. Budgets are small, so that tokens go.
+fn of_three_texts(on: &OnKelle, of: &Drawn) -> (Vec<Pass>, Vec<u64>) {
+    let room = Room { texts: 3, tokens: TOKENS };
+    let mut layer = on.lowering().layer(&WINDOW, &of.layer, &of.texts, room).unwrap();
+    let rows = |text: usize, first: usize, count: usize| -> (usize, Rows) {
+        (text, (first..first + count).map(|token| of.rows[(token + 2 * text) % TOKENS].clone()).collect())
+    };
+    // Together, in another order, some of them.
+    let all = [
+        vec![rows(0, 0, 3), rows(1, 0, 2), rows(2, 0, 1)],
+        vec![rows(2, 1, 1), rows(0, 3, 1), rows(1, 2, 2)],
+        vec![rows(1, 4, 1)],
+        vec![rows(0, 4, 2), rows(2, 2, 3)],
+        vec![rows(2, 5, 1), rows(1, 5, 1)],
+    ];
+    let passes: Vec<Pass> = all.iter().map(|texts| layer.pass(texts).unwrap()).collect();
+    let mut clock = on.clock(&WINDOW, LATENCY).unwrap();
+    let cycles = passes.iter().map(|pass| clock.cycles(&pass.job).unwrap()).collect();
+    (passes, cycles)
+}
+
+/// Texts that share heads have the numbers of texts with heads of their own. On hardware each byte and all cycles are the
+/// golden model's.
+#[test]
+fn texts_share_heads() {
+    let of = drawn();
+    let on = |heads| {
+        let block = timing::patient(kelle_block(8, heads, 8));
+        (OnKelle::new(block.clone(), 3).unwrap(), block)
+    };
+    let (own, _) = of_three_texts(&on(3).0, &of);
+    let rows = |passes: &[Pass]| passes.iter().map(|pass| pass.rows.clone()).collect::<Vec<_>>();
+    let descriptors = |passes: &[Pass]| passes.iter().map(|pass| pass.job.descriptors).sum::<u32>();
+    let (two, _) = of_three_texts(&on(2).0, &of);
+    let (sharing, block) = on(1);
+    let (one, cycles) = of_three_texts(&sharing, &of);
+    assert!(rows(&own) == rows(&two) && rows(&own) == rows(&one));
+    assert!(descriptors(&own) < descriptors(&two) && descriptors(&two) < descriptors(&one));
+    on_hardware(&block, &AxiConfig::ideal(LATENCY), |hardware| {
+        let mut device = Device::new(hardware);
+        ready(&mut device, WINDOW, 200).unwrap();
+        for _ in 0..sharing.settling() {
+            device.bus().cycle().unwrap();
+        }
+        for (Pass { job, .. }, cycles) in one.iter().zip(&cycles) {
+            let counters = job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}"));
+            assert_eq!(counters.cycles, *cycles);
+        }
+    });
+}
+
 /// The golden model alone: the same numbers without images, and each job takes the room of the one before.
 #[test]
 fn jobs_without_images_take_no_more_room() {

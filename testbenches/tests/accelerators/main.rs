@@ -10,6 +10,8 @@ mod group_pe;
 mod kelle_decode;
 mod kelle_layer;
 mod kelle_lifetimes;
+mod kelle_long;
+mod kelle_restore;
 mod kelle_top;
 mod kllm_chains;
 mod kllm_layer;

@@ -9,10 +9,11 @@ mod parts;
 use super::attention_operation::AttentionOperation;
 use super::attention_spec::AttentionSpec;
 use super::attention_sums::AttentionSums;
-use super::head_operations::{ClearOperation, RecomputeOperation, RefreshOperation, SaveOperation};
+use super::head_operations::{ClearOperation, RecomputeOperation, RefreshOperation, RestoreOperation, SaveOperation};
 use super::integer_lanes::IntegerLane;
 use super::retention_ports::RetentionPorts;
 use super::sum_lanes::SumLane;
+use super::token_saver::FRONT_BYTES;
 use crate::accelerators::engine::{EnginePorts, EngineSpec};
 use crate::blocks::common::bus::DmaSpec;
 use crate::blocks::common::shell::OperationController;
@@ -28,6 +29,7 @@ mod opcode {
     pub(super) const CLEAR: u32 = 4;
     pub(super) const REFRESH: u32 = 5;
     pub(super) const SAVE: u32 = 6;
+    pub(super) const RESTORE: u32 = 7;
     pub(super) const RECOMPUTE: u32 = 8;
 }
 
@@ -50,7 +52,9 @@ parameters! {
     rules = |p, rules| {
         let top = (1u64 << p.spec.score_width) - 1;
         rules.demand(u64::from(p.threshold) <= top, "threshold", p.threshold, format!("0 to {top}"));
-        p.dma.demand_row(rules, 2 * u64::from(p.spec.group) * u64::from(p.spec.width));
+        let width = u64::from(p.spec.width);
+        let saved = if p.spec.save { u64::from(FRONT_BYTES) + 4 * width } else { 0 };
+        p.dma.demand_row(rules, saved.max(2 * u64::from(p.spec.group) * width));
         rules.part("dma", &p.controller());
         rules.part("spec", &p.spec.walk());
         rules.part("sum", &p.sums());
@@ -66,6 +70,8 @@ impl AttentionEngine {
     pub fn operations(&self) -> Vec<Opcode> {
         let mut save = self.save_operation().layout();
         save.meaning += " Only in builds that save.";
+        let mut restore = self.restore_operation().layout();
+        restore.meaning += " Only in builds that save.";
         let mut recompute = self.recompute_operation().layout();
         recompute.meaning += " Only in builds with recomputation.";
         let all = [
@@ -73,6 +79,7 @@ impl AttentionEngine {
             ("clear", opcode::CLEAR, self.clear().layout()),
             ("refresh", opcode::REFRESH, self.refresh().layout()),
             ("save", opcode::SAVE, save),
+            ("restore", opcode::RESTORE, restore),
             ("recompute", opcode::RECOMPUTE, recompute),
         ];
         all.map(|(name, number, layout)| Opcode { name: name.into(), number, layout }).into()
@@ -99,6 +106,15 @@ impl AttentionEngine {
     fn save_operation(&self) -> SaveOperation {
         let AttentionSpec { heads, slots, width, .. } = self.spec;
         SaveOperation { heads, slots, width }
+    }
+
+    fn restore(&self) -> Option<RestoreOperation> {
+        self.spec.save.then(|| self.restore_operation())
+    }
+
+    fn restore_operation(&self) -> RestoreOperation {
+        let AttentionSpec { heads, slots, width, .. } = self.spec;
+        RestoreOperation { heads, slots, width }
     }
 
     fn recompute(&self) -> Option<RecomputeOperation> {

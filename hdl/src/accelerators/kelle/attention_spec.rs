@@ -35,7 +35,7 @@ parameters! {
         patience: u32 = 256, in 3..=65_535, tag "p";
         /// See refresh_controller.
         tick_log2: u32 = 8, in 0..=20, tag "t";
-        /// Cached tokens can be written to memory.
+        /// Cached tokens can be written to memory, and come back.
         save: bool = true, tag "save";
         /// Where the bits of the cache are, see `ram`.
         implementation: RamImplementation = RamImplementation::Inferred;
@@ -79,6 +79,12 @@ impl AttentionSpec {
     #[must_use]
     pub fn slices(&self) -> u32 {
         self.width / self.spec.columns.max(1)
+    }
+
+    /// Beats of the bus of the longest vector.
+    #[must_use]
+    pub fn vector_beats(&self) -> u32 {
+        self.width / self.spec.lanes().max(1)
     }
 
     /// Type of a position in the list of a head, and of the number of a row of it.
@@ -149,6 +155,7 @@ impl AttentionSpec {
             implementation: self.implementation,
             retention_model: self.retention_model,
             transient: self.recompute > 0,
+            restores: self.save,
         }
     }
 

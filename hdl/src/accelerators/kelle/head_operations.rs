@@ -101,6 +101,36 @@ operation! {
 
 parameters! {
     /// Elaboration parameters.
+    pub struct RestoreOperation {
+        /// Heads that the cache holds.
+        heads: u32 = 3, in 1..=1024, tag "h";
+        /// Tokens that a head keeps, at most.
+        slots: u32 = 64, in 2..=4095, tag "n";
+        /// Elements of a vector, at most.
+        width: u32 = 64, in 2..=4096, tag "d";
+    }
+}
+
+operation! {
+    /// Brings saved tokens back to a head: they become its youngest ones, with the scores that they had.
+    pub struct RestoreOperationPorts(p: &RestoreOperation) = "kelle_restore_operation", 128 bytes {
+        /// The head that gets the tokens.
+        head at 32: Size = (32, 0..=p.heads - 1);
+        /// Tokens that the head has: it must have so many.
+        first at 36: Size = (32, 0..=p.slots - 1);
+        /// How many tokens come. The head has at most as many as it keeps.
+        tokens at 40: Size = (32, 1..=p.slots);
+        /// Elements of a vector: a multiple of the columns of the array.
+        elements at 44: Size = (32, 1..=p.width);
+        /// Bytes from row to row.
+        saved_stride at 48: Stride = ();
+        /// Where the tokens are, in rows as the save operation writes them, the oldest first.
+        saved_address at 56: Address = ();
+    }
+}
+
+parameters! {
+    /// Elaboration parameters.
     pub struct RecomputeOperation {
         /// Heads that the cache holds.
         heads: u32 = 3, in 1..=1024, tag "h";

@@ -56,7 +56,7 @@ registers! {
             amount: Constant = (8, p.attention.amount_width.into()) at 8,
             /// Bits of a refresh interval.
             interval: Constant = (8, p.attention.interval_width.into()) at 16,
-            /// Cached tokens can be written to memory.
+            /// Cached tokens can be written to memory, and come back.
             save: Constant = (1, p.attention.save.into()) at 24,
             /// Tokens of a head that may be kept as x; 0: there is no such operation.
             recompute: Constant = (7, p.attention.recompute.into()) at 25,

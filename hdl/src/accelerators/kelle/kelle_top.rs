@@ -23,7 +23,7 @@ const LINEAR: u32 = 1;
 /// Operation of the vector engine.
 const VECTOR: u32 = 3;
 /// Largest opcode, and largest opcode of a build with recomputation.
-const OPCODES: [u32; 2] = [6, 8];
+const OPCODES: [u32; 2] = [7, 8];
 
 parameters! {
     /// Elaboration parameters.

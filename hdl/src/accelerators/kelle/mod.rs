@@ -28,6 +28,7 @@ mod shared_array;
 mod sum_lanes;
 mod token_list;
 mod token_loader;
+mod token_restorer;
 mod token_saver;
 mod walk;
 
@@ -41,7 +42,7 @@ pub use attention_sums::{AttentionSums, AttentionSumsPorts};
 pub use column_constants::{ColumnConstants, ColumnConstantsPorts};
 pub use head_operations::{
     ClearOperation, ClearOperationPorts, RecomputeOperation, RecomputeOperationPorts, RefreshOperation,
-    RefreshOperationPorts, SaveOperation, SaveOperationPorts,
+    RefreshOperationPorts, RestoreOperation, RestoreOperationPorts, SaveOperation, SaveOperationPorts,
 };
 pub use head_reader::{HeadReader, HeadReaderPorts};
 pub use head_wiper::{HeadWiper, HeadWiperPorts};
@@ -60,4 +61,5 @@ pub use shared_array::{SharedArray, SharedArrayPorts};
 pub use sum_lanes::{Halves, SumLane, SumLanePorts, SumLanes, SumLanesPorts, SumTimes, Sums};
 pub use token_list::{TokenList, TokenListPorts};
 pub use token_loader::{TokenLoader, TokenLoaderPorts};
+pub use token_restorer::{TokenRestorer, TokenRestorerPorts};
 pub use token_saver::{TokenSaver, TokenSaverPorts};

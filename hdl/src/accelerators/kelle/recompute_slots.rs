@@ -31,8 +31,10 @@ ports! {
         row_o: Out = p.spec.row(),
         /// Look at `row_i`.
         look_i: In = bit(),
-        /// Its token has a slot, in the next cycle.
+        /// Its token has a slot, in the next cycle and up to the next look or the next token that goes.
         kept_o: Out = bit(),
+        /// That slot, likewise.
+        kept_slot_o: Out = p.spec.slot(),
         /// The token of `row_i`, which has none, gets `slot_i`, which is free.
         keep_i: In = bit(),
         /// The token of `row_i` is gone.
@@ -92,6 +94,7 @@ impl Block for RecomputeSlots {
         let kept = m.wire("kept", of_rows.data_o.bit(slot_ty.width));
         m.connect(io.kept_o, kept);
         let slot = m.wire("freed_slot", of_rows.data_o.slice(0..slot_ty.width));
+        m.connect(io.kept_slot_o, slot);
 
         m.comment("Which slots are in use.");
         let held = m.regs_init("held", bit(), heads * slots, 0);
@@ -130,7 +133,7 @@ impl RecomputeSlots {
     /// The section keeps slots in registers, with the rows of their tokens.
     fn properties(&self, m: &mut Module, io: &RecomputeSlotsPorts) {
         let (spec, wide) = (&self.spec, 8);
-        let (slots, heads, entries) = (spec.recompute, spec.heads, spec.entries());
+        let (slots, heads, entries, slot_ty) = (spec.recompute, spec.heads, spec.entries(), spec.slot());
         if spec.rows() > 12 || heads * slots > 8 {
             return;
         }
@@ -174,6 +177,7 @@ impl RecomputeSlots {
             let rows = m.regs("formal_row", spec.row(), heads * slots);
             let held = m.regs_init("formal_held", bit(), heads * slots, 0);
             let mut has = bit().lit(0);
+            let mut in_slots = Vec::new();
             let mut free = bit().lit(1);
             for h in 0..heads {
                 let mine = io.head_i.eq(h);
@@ -182,6 +186,7 @@ impl RecomputeSlots {
                     let here = mine & io.slot_i.eq(k);
                     let this = held.q.at(at) & rows.q.at(at).eq(io.row_i);
                     has = has | this;
+                    in_slots.push((mine & this, slot_ty.lit(k)));
                     free = free & !(here & held.q.at(at));
                     let set = m.wire(&format!("formal_set_{at}"), io.keep_i & here);
                     let gone =
@@ -203,6 +208,8 @@ impl RecomputeSlots {
             let looked = once(m, "formal_looked_q", io.look_i);
             let had = before(m, "formal_had_q", has);
             m.assert_always("a_token_that_has_a_slot", !looked | io.kept_o.eq(had));
+            let of = before(m, "formal_kept_slot_q", select(&in_slots, slot_ty.lit(0)));
+            m.assert_always("the_slot_of_a_token", !(looked & had) | io.kept_slot_o.eq(of));
             let found = once(m, "formal_found_q", io.find_i & !free);
             let places: Vec<_> = (0..heads * slots)
                 .map(|at| ((io.head_i.eq(at / slots)) & io.slot_i.eq(at % slots), rows.q.at(at)))

@@ -33,6 +33,8 @@ ports! {
         cache_low_o: OutOption = bit().when(p.retention_model),
         /// Row of the access.
         cache_row_o: OutOption = p.row().when(p.retention_model),
+        /// Score of the token that is written.
+        cache_score_o: OutOption = uint(p.score_width).when(p.retention_model && p.save),
         /// A token goes in this cycle.
         cache_evict_o: OutOption = bit().when(p.retention_model),
         /// Its row.
@@ -78,6 +80,8 @@ pub(super) struct CacheWork {
     pub(super) low: Signal,
     /// Row of the access.
     pub(super) row: Signal,
+    /// Score of the token that is written, where it may not be 0.
+    pub(super) score: Option<Signal>,
     /// A token goes.
     pub(super) evict: Signal,
     /// Its row.
@@ -105,7 +109,7 @@ impl RetentionPorts {
     pub(super) fn connect(&self, m: &mut Module, inside: &Self) {
         connect_all!(m, inside, self, [cell_write_i, cell_group_i, cell_bank_i, cell_row_i, cell_bit_i, cell_time_i]);
         connect_all!(m, self, inside, [cache_access_o, cache_write_o, cache_value_o]);
-        connect_all!(m, self, inside, [cache_high_o, cache_low_o, cache_row_o]);
+        connect_all!(m, self, inside, [cache_high_o, cache_low_o, cache_row_o, cache_score_o]);
         connect_all!(m, self, inside, [cache_evict_o, cache_evict_row_o]);
         connect_all!(m, self, inside, [cache_refresh_read_o, cache_refresh_write_o, cache_refresh_row_o]);
         connect_all!(m, self, inside, [cache_update_o, cache_update_row_o, cache_amount_o]);
@@ -146,6 +150,7 @@ impl RetentionPorts {
         ] {
             m.connect_option(to, Some(from));
         }
+        m.connect_option(io.cache_score_o, work.score);
         m.connect_option(io.cache_keep_o, work.keep);
         m.connect_option(io.cache_drop_o, work.drop);
         m.connect_option(io.cache_drop_row_o, Some(row.q));

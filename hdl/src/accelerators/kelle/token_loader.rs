@@ -57,6 +57,16 @@ ports! {
         key_o: OutArray = uint(16).array(p.spec.width),
         /// The value; with value_done_o. Zeros from a beginning up to value_i.
         value_o: OutArray = uint(16).array(p.spec.width),
+        /// Tokens that were saved come back: key and value are 0 from the next cycle on.
+        restores_i: InOption = bit().when(p.spec.save),
+        /// A beat of the key or of the value of such a token, as it was saved. Nothing is wanted meanwhile.
+        vector_valid_i: InOption = bit().when(p.spec.save),
+        /// It is of the value.
+        vector_value_i: InOption = bit().when(p.spec.save),
+        /// Its place in the vector.
+        vector_beat_i: InOption = uint(bits_for(p.spec.vector_beats().into())).when(p.spec.save),
+        /// Its elements.
+        vector_data_i: InOption = uint(16 * p.spec.spec.lanes()).when(p.spec.save),
         /// Read a tile of the queries, which follow one another.
         read_i: In = bit(),
         /// Which one.
@@ -74,7 +84,7 @@ impl Block for TokenLoader {
         name: "token_loader",
         summary: "key, value and queries of a token become integers",
         contract: "A row of keys, then a row of values, then a row of queries, each as in integer_lanes; a late\n\
-            value is the last one. Zeros follow the end of a key or a value.",
+            value is the last one. Zeros follow the end of a key or a value. A saved token brings its own integers.",
         reference: "Kelle, section 5",
     };
 
@@ -121,17 +131,28 @@ impl Block for TokenLoader {
         m.connect(io.saturations_o, integers.saturations_o);
 
         m.comment("Registers for key and value.");
-        let beats = spec.width / lanes;
+        let beats = spec.vector_beats();
         let beat = m.reg_init("beat_q", uint(bits_for(beats.into())), 0);
         let zero = beat.q.ty().lit(0);
         beat.next(select(&[(io.clear_i | row_ends, zero), (leaves, beat.q.wrapping_add(1))], beat.q));
         for (name, here, to) in [("key", state.is("Key"), io.key_o), ("value", state.is("Value"), io.value_o)] {
             let kept = m.regs(name, uint(16 * lanes), beats);
             let takes = m.wire(&format!("{name}_takes"), leaves & here);
+            let back = io.vector_valid_i.zip(io.vector_value_i).map(|(valid, value)| {
+                let mine = if name == "value" { value } else { !value };
+                m.wire(&format!("{name}_is_back"), valid & mine)
+            });
+            let empties = io.restores_i.map_or(io.begin_i, |restores| io.begin_i | restores);
+            let empties = m.wire(&format!("{name}_empties"), empties);
             m.for_each(&format!("{name}_beats"), beats, |m, k| {
-                let mine = m.wire(&format!("{name}_mine"), takes & beat.q.eq(k.value(beat.q.width())));
-                let some = mux(io.begin_i, uint(16 * lanes).lit(0), integers.output.values.packed());
-                kept.next_when(m, k, mine | io.begin_i, some);
+                let place = k.value(beat.q.width());
+                let mut mine = m.wire(&format!("{name}_mine"), takes & beat.q.eq(place));
+                let mut some = integers.output.values.packed();
+                if let (Some(back), Some(at), Some(data)) = (back, io.vector_beat_i, io.vector_data_i) {
+                    mine = m.wire(&format!("{name}_takes_beat"), mine | (back & at.eq(place)));
+                    some = mux(back, data, some);
+                }
+                kept.next_when(m, k, mine | empties, mux(empties, uint(16 * lanes).lit(0), some));
             });
             let all = m.split(&format!("{name}_all"), kept.q.packed(), uint(16).array(spec.width));
             m.connect_each(&format!("{name}_out"), to, all);

@@ -10,11 +10,13 @@ use crate::lang::{
 };
 
 /// Bits before the key of a token.
-const HEAD_BITS: u32 = 512;
+pub(super) const FRONT_BITS: u32 = 512;
 /// Bits of the number of a token.
-const NUMBER: u32 = 16;
-/// Bytes before it.
-pub(super) const HEAD_BYTES: u32 = HEAD_BITS / 8;
+pub(super) const NUMBER: u32 = 16;
+/// Bits of its slot, counted from 1.
+pub(super) const SLOT: u32 = 8;
+/// Bytes before the key of a token.
+pub(super) const FRONT_BYTES: u32 = FRONT_BITS / 8;
 
 parameters! {
     /// Elaboration parameters.
@@ -27,12 +29,7 @@ parameters! {
 impl TokenSaver {
     /// Beats before the key of a token.
     fn head_beats(&self) -> u32 {
-        HEAD_BITS / self.spec.spec.axi.data_width
-    }
-
-    /// Beats of the longest key.
-    fn vector_beats(&self) -> u32 {
-        self.spec.width / self.spec.spec.lanes().max(1)
+        FRONT_BITS / self.spec.spec.axi.data_width
     }
 }
 
@@ -61,13 +58,15 @@ ports! {
         score_i: In = uint(p.spec.score_width),
         /// Its number, from the cycle after its first access up to its end.
         number_i: InOption = uint(NUMBER).when(p.spec.recompute > 0),
+        /// Its slot, counted from 1, or 0 if it has none; likewise.
+        slot_i: InOption = uint(SLOT).when(p.spec.recompute > 0),
         /// To the cache.
         access: OutStream<KvAccess> = p.spec.cache(),
         /// The data of the read is here.
         data_valid_i: In = bit(),
         /// With data_valid_i.
         data_i: InArray = uint(16).array(p.spec.width),
-        /// Rows: the score, the number where tokens have one, and zeros, 64 bytes, the key, the value.
+        /// Rows: the score, number and slot where tokens have them, and zeros, 64 bytes, the key, the value.
         output: OutStream<Word> = p.spec.spec.axi.data_width,
     }
 }
@@ -87,7 +86,7 @@ impl Block for TokenSaver {
     fn build(&self, m: &mut Module, io: &TokenSaverPorts) {
         let spec = &self.spec;
         let lanes = spec.spec.lanes();
-        let beats = self.vector_beats();
+        let beats = spec.vector_beats();
         let state = m.fsm("state", &STATES);
         let position = m.reg("position_q", spec.position());
         let left = m.reg("left_q", spec.count());
@@ -123,14 +122,15 @@ impl Block for TokenSaver {
         let elements = m.split("elements", io.data_i.packed(), uint(16 * lanes).array(beats));
         m.for_each("kept_beats", beats, |m, k| kept.next_when(m, k, io.data_valid_i, elements.at(k)));
         let nothing = uint(16 * lanes).lit(0);
-        let score = match io.number_i {
+        let named = io.slot_i.zip(io.number_i).map(|(slot, number)| cat(&[slot, number]));
+        let score = match named {
             None => mux(beat.q.any(), nothing, fit(io.score_i, 16 * lanes)),
-            Some(number) if lanes == 2 => {
-                let second = mux(beat.q.eq(1), fit(number, 32), nothing);
+            Some(named) if lanes == 2 => {
+                let second = mux(beat.q.eq(1), fit(named, 32), nothing);
                 mux(beat.q.any(), second, fit(io.score_i, 32))
             }
-            Some(number) => {
-                let both = cat(&[number, fit(io.score_i, 32)]);
+            Some(named) => {
+                let both = cat(&[named, fit(io.score_i, 32)]);
                 mux(beat.q.any(), nothing, fit(both, 16 * lanes))
             }
         };

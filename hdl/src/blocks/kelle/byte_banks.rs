@@ -31,7 +31,7 @@ parameters! {
         /// Bytes of a row of one bank.
         lanes: u32 = 8, in 1..=512, tag "l";
         /// Rows.
-        rows: u32 = 128, in 2..=65_536, tag "r";
+        rows: u32 = 128, in 2..=131_072, tag "r";
         /// Where the bits are, see `ram`.
         implementation: RamImplementation = RamImplementation::Inferred;
         /// Bits decay in simulation.

@@ -24,7 +24,7 @@ parameters! {
     /// Elaboration parameters.
     pub struct EdramBank {
         /// Rows.
-        rows: u32 = 128, in 2..=16_384, tag "m";
+        rows: u32 = 128, in 2..=131_072, tag "m";
         /// Bits of a row.
         width: u32 = 64, in 2..=4096, tag "w";
         /// Where the bits are, see `ram`.

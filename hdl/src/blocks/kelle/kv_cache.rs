@@ -42,6 +42,8 @@ parameters! {
         retention_model: bool = false, tag "retention";
         /// Tokens may be dropped, and come again.
         transient: bool = false, tag "transient", named "when set";
+        /// Tokens may come with a score.
+        restores: bool = false, tag "restores", named "when set";
     }
     rules = |p, rules| rules.part("heads", &p.scores());
 }
@@ -58,6 +60,7 @@ impl KvCache {
             lookups: 2,
             implementation: self.implementation,
             transient: self.transient,
+            restores: self.restores,
         }
     }
 
@@ -122,6 +125,8 @@ ports! {
         /// The token that is written is in its row already, and keeps its score. A token that was dropped is still not
         /// refreshed: it is there for as long as its cells hold.
         keep_i: InOption = bit().when(p.transient),
+        /// Score of the new token. If that is not 0, `score_row_i` named a row of the same head in the cycle before.
+        new_score_i: InOption = uint(p.score_width).when(p.restores),
         /// Key of a new token.
         key_i: InArray = uint(16).array(p.elements()),
         /// Value of a new token.
@@ -189,13 +194,13 @@ impl Block for KvCache {
         name: "kv_cache",
         summary: "keys and values of heads in eDRAM, with scores, and refresh by importance and byte",
         contract: "A write (valid and ready) puts key_i and value_i into access_row_i. The row is valid then, with\n\
-            score 0 unless keep_i is high. A read returns the bytes asked for one cycle later, for one cycle.\n\
-            Scores: see score_memory, with write = set and evict = clear. Refresh: see refresh_controller, of the\n\
-            high bytes and of the low bytes by themselves, both by the same scores. With a refresh.patience below 3\n\
-            an access that needs both bytes may wait for ever where rounds of refreshes take longer than both\n\
-            intervals. Reset, at any time: all tokens are forgotten, a read or a refresh under way is given up, and\n\
-            all intervals are refresh.interval again. For refresh.rows cycles the cache only empties rows. An\n\
-            eviction during a refresh of its row ends the refresh.",
+            score 0 or new_score_i unless keep_i is high. A read returns the bytes asked for one cycle later, for\n\
+            one cycle. Scores: see score_memory, with write = set and evict = clear. Refresh: see\n\
+            refresh_controller, of the high bytes and of the low bytes by themselves, both by the same scores. With\n\
+            a refresh.patience below 3 an access that needs both bytes may wait for ever where rounds of refreshes\n\
+            take longer than both intervals. Reset, at any time: all tokens are forgotten, a read or a refresh under\n\
+            way is given up, and all intervals are refresh.interval again. For refresh.rows cycles the cache only\n\
+            empties rows. An eviction during a refresh of its row ends the refresh.",
         reference: "Kelle, section 5.1 and figure 10",
     };
 
@@ -249,6 +254,7 @@ impl Block for KvCache {
             (io.score_o, scores.score_o),
         ]);
         connect_all!(m, scores, io, [step_head_i, drop_valid_i]);
+        m.connect_option(scores.set_score_i, io.new_score_i);
 
         let data_valid = m.reg_init("data_valid_q", bit(), 0);
         data_valid.next(read);
@@ -327,6 +333,7 @@ impl CatalogBlock for KvCache {
             refresh: refresh(15, 12, 300, 20, 3),
             heads: 3,
             retention_model: true,
+            restores: true,
             ..Self::default()
         };
         let transient = Self { banks: 1, lanes: 2, transient: true, ..decaying.clone() };

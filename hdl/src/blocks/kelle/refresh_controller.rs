@@ -38,7 +38,7 @@ parameters! {
     /// Elaboration parameters.
     pub struct RefreshController {
         /// Rows of the bank group.
-        rows: u32 = 128, in 2..=16_384, tag "m";
+        rows: u32 = 128, in 2..=131_072, tag "m";
         /// Width of a refresh interval in bits.
         interval_width: u32 = 23, in 3..=31, tag "w";
         /// Interval of both classes after reset, in cycles.

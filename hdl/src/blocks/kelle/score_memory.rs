@@ -8,7 +8,8 @@
 //! # Why one bit is enough
 //! It tells one ageing from none, not two. So a score has to be written between two ageings of its head. The step of a
 //! head adds to the score of each of its tokens before it ends, and the memory writes at every addition, even of 0. A
-//! new token has score 0, and half of 0 is 0. So no word is ever two ageings old. `importance_unit` has a proof of the
+//! new token has score 0, and half of 0 is 0; a token that comes with a score is written in the epoch of its head. So
+//! no word is ever two ageings old. `importance_unit` has a proof of the
 //! former (`each_old_token_grows`), and the proof of this block assumes no more than that.
 //!
 //! # How it works
@@ -32,7 +33,7 @@ parameters! {
     /// Elaboration parameters.
     pub struct ScoreMemory {
         /// Rows of the KV cache.
-        rows: u32 = 128, in 2..=16_384, tag "m";
+        rows: u32 = 128, in 2..=131_072, tag "m";
         /// Width of a score in bits, unsigned.
         score_width: u32 = 8, in 1..=32, tag "s";
         /// Width of the amount added to a score in bits, signed.
@@ -45,6 +46,8 @@ parameters! {
         implementation: RamImplementation = RamImplementation::Inferred;
         /// Tokens may lose their row, but not their score.
         transient: bool = false, tag "transient", named "when set";
+        /// Tokens may come with a score.
+        restores: bool = false, tag "restores", named "when set";
     }
     rules = |p, rules| {
         let divides = p.rows.is_multiple_of(p.heads);
@@ -57,10 +60,12 @@ ports! {
     pub struct ScoreMemoryPorts(p: &ScoreMemory) {
         /// For `rows` cycles after a reset: rows are emptied, and none holds a token. Other requests are lost.
         busy_o: Out = bit(),
-        /// A new token comes to row `set_row_i`: valid, score 0 from the next cycle on.
+        /// A new token comes to row `set_row_i`: valid, score 0 or `set_score_i` from the next cycle on.
         set_valid_i: In = bit(),
         /// Row of the new token; nothing happens beyond the last row. This holds for the other rows below too.
         set_row_i: In = p.row(),
+        /// Its score. If that is not 0, `read_row_i` named a row of the same head in the cycle before.
+        set_score_i: InOption = uint(p.score_width).when(p.restores),
         /// The token in row `clear_row_i` is gone from the next cycle on. Lost in a cycle with `set_valid_i`.
         clear_valid_i: In = bit(),
         /// Row of the token that goes.
@@ -185,8 +190,10 @@ impl Block for ScoreMemory {
         let places = [(empties.q, empty.q), (io.set_valid_i, io.set_row_i), (io.clear_valid_i, io.clear_row_i)];
         m.connect(row, select(&places, read_row));
         let holds = m.wire("holds", !empties.q & (io.set_valid_i | !io.clear_valid_i));
-        // A score of 0 is 0 in any epoch.
-        let mut score = mux(update, updated, score_ty.lit(0));
+        // A score of 0 is 0 in any epoch. Another one that comes is of the epoch of the row that was read.
+        let none = score_ty.lit(0);
+        let new = io.set_score_i.map_or(none, |score| mux(io.set_valid_i & !empties.q, score, none));
+        let mut score = mux(update, updated, new);
         let mut parts = Vec::new();
         if let (Some(drop), Some(dropped)) = (drop, read.dropped) {
             score = mux(drop, read.score, score);
@@ -288,6 +295,7 @@ impl CatalogBlock for ScoreMemory {
             lookups,
             implementation,
             transient: heads == 3,
+            restores: heads == 3 || lookups == 1,
         };
         use RamImplementation::{BlackBox, Inferred};
         vec![
@@ -307,6 +315,7 @@ impl CatalogBlock for ScoreMemory {
             lookups: 1,
             implementation: RamImplementation::Inferred,
             transient: heads == 2,
+            restores: heads == 2,
         };
         let proof = |block| Proof { block, depth: 10, cover_depth: 16, induction: true };
         vec![proof(set(3, 2, 1)), proof(set(4, 2, 2))]

@@ -26,7 +26,8 @@
 //! | `tender_top/cycles/pages.rs`, `products.rs` | constants, columns of results, words and rows on their way to memory |
 //! | `kelle_top/cycles/steps.rs`, `pages.rs` | rows of weights, steps of the array, sums; results that become rows |
 //! | `kelle_top/cycles/linear.rs` | a product from its commands to their ends |
-//! | `kelle_top/cycles/token.rs`, `attention.rs` | a token up to its results; tokens one after the other, victims, saved tokens |
+//! | `kelle_top/cycles/token.rs`, `attention.rs` | a token up to its results; tokens one after the other, victims |
+//! | `kelle_top/cycles/saved.rs` | tokens that are saved, and that come back |
 //!
 //! Two decisions are not the latest of earlier times. DMAs that wait for the port have it in turn, the first one first.
 //! Of two blocks of streams that wait, the key's block leaves first. All that follows from the turns so far is worked

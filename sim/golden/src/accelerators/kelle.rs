@@ -29,7 +29,7 @@ use super::memory::Memory;
 use super::vector::{self, VectorTop};
 use cache::Cache;
 pub use cache::{Head, Token};
-pub use operation::{Attention, Clear, Linear, Operation, Recompute, Refresh, Save};
+pub use operation::{Attention, Clear, Linear, Operation, Recompute, Refresh, Restore, Save};
 pub use registers::Device;
 pub use replay::{Event, GROUPS, Read, Replay, Shown};
 pub use shape::{CONSTANT_BYTES, HEAD_BYTES, Shape};
@@ -196,13 +196,14 @@ fn done(operation: Operation) -> Executed {
 }
 
 /// Largest opcode: without recomputation, and with it.
-const OPCODES: [u8; 2] = [6, 8];
+const OPCODES: [u8; 2] = [7, 8];
 const LINEAR: u8 = 1;
 const ATTENTION: u8 = 2;
 const VECTOR: u8 = 3;
 const CLEAR: u8 = 4;
 const REFRESH: u8 = 5;
 const SAVE: u8 = 6;
+const RESTORE: u8 = 7;
 const RECOMPUTE: u8 = 8;
 
 impl job::Accelerator for KelleTop {
@@ -250,6 +251,11 @@ impl job::Accelerator for KelleTop {
                 let tokens = |head: usize| cache.heads[head].tokens.len() as u64;
                 Save::check(shape, limits, fields, tokens).map(Operation::Save)
             }
+            RESTORE if shape.save => {
+                let cache = self.cache.borrow();
+                let tokens = |head: usize| cache.heads[head].tokens.len() as u64;
+                Restore::check(shape, limits, fields, tokens).map(Operation::Restore)
+            }
             RECOMPUTE if shape.recompute > 0 => {
                 let cache = self.cache.borrow();
                 let recompute = Recompute::check(shape, fields, |head| cache.heads[head].tokens.len() as u64)?;
@@ -280,14 +286,23 @@ impl job::Accelerator for KelleTop {
                 done(Operation::Refresh(refresh))
             }
             Operation::Save(save) => self.save(save, memory),
+            Operation::Restore(restore) => self.restore(restore, memory),
             Operation::Recompute(recompute) => self.keep(recompute),
         }
     }
 
     fn forget(&self, work: &Work) {
-        if let Operation::Attention(attention) = &work.operation {
-            // A head that an error has emptied is known.
-            self.cache.borrow_mut().heads[attention.head].doubt();
+        let mut cache = self.cache.borrow_mut();
+        // A head that an error has emptied is known.
+        match &work.operation {
+            Operation::Attention(attention) => cache.heads[attention.head].doubt(),
+            Operation::Restore(restore) => {
+                let head = &mut cache.heads[restore.head];
+                head.doubt();
+                // Its rows say which slots are in use.
+                head.slots_unknown |= head.unknown && self.shape.recompute > 0;
+            }
+            _ => {}
         }
     }
 

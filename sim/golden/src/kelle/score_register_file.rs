@@ -54,7 +54,12 @@ impl ScoreFile {
 
     /// A new token: valid, score 0.
     pub fn set(&mut self, row: usize) {
-        self.scores[row] = Some(0);
+        self.set_to(row, 0);
+    }
+
+    /// A new token that brings its score.
+    pub fn set_to(&mut self, row: usize, score: i64) {
+        self.scores[row] = Some(score);
         self.dropped[row] = false;
     }
 
@@ -125,6 +130,10 @@ mod tests {
         assert_eq!((f.score(0), f.is_refreshed(1)), (Some(9), true));
         f.set(0);
         assert!(f.is_refreshed(0) && !f.is_refreshed(2));
+        f.set_to(1, 13);
+        f.add(1, 3);
+        f.step();
+        assert_eq!((f.score(1), f.is_high(1, 7)), (Some(7), true), "a score that came ages with the others");
         f.clear(0);
         assert_eq!(f.score(0), None);
         assert!(ScoreFile::new(1, 0).is_err());

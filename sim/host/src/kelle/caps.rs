@@ -34,7 +34,7 @@ pub struct Caps {
     pub interval_bits: u32,
     /// Rows of a bank of the cache.
     pub cache_rows: u32,
-    /// Cached tokens can be written to memory.
+    /// Cached tokens can be written to memory, and come back.
     pub save: bool,
     /// Tokens of a head that may be recomputed instead of cached, at most.
     pub recompute: u32,
@@ -76,7 +76,7 @@ impl Caps {
 
     /// Largest opcode.
     pub(super) fn opcodes(&self) -> u8 {
-        if self.recompute > 0 { operations::recompute::OPCODE } else { operations::save::OPCODE }
+        if self.recompute > 0 { operations::recompute::OPCODE } else { operations::restore::OPCODE }
     }
 
     /// Columns of a panel of weights.

@@ -1,7 +1,7 @@
 //! The checks of the hardware, in their order.
 
 use super::Caps;
-use super::operations::{attention, clear, linear, recompute, refresh, save, vector as rows};
+use super::operations::{attention, clear, linear, recompute, refresh, restore, save, vector as rows};
 use crate::layout::{Field, header};
 use crate::vector;
 use crate::{Descriptor, ErrorCode, Extent, Refusal, Window};
@@ -14,7 +14,8 @@ const CONSTANT_BYTES: u64 = 8;
 const HEAD_BYTES: u64 = 64;
 
 /// Checks the fields after the header as the hardware does. Only the hardware knows the state of a head: how many
-/// tokens [`SaveJob`](super::SaveJob) and [`RecomputeJob`](super::RecomputeJob) find there, and which slots are in use.
+/// tokens [`SaveJob`](super::SaveJob), [`RestoreJob`](super::RestoreJob) and [`RecomputeJob`](super::RecomputeJob) find
+/// there, and which slots are in use.
 ///
 /// # Errors
 /// The first check that fails.
@@ -33,12 +34,12 @@ pub(super) fn operands(descriptor: &Descriptor, caps: &Caps, window: &Window) ->
         clear::OPCODE => check_clear(descriptor, caps).map(none),
         refresh::OPCODE => check_refresh(descriptor, caps).map(none),
         save::OPCODE if caps.save => check_save(descriptor, caps, window),
-        save::OPCODE => refused("0x1 to 0x5: the device does not write cached tokens to memory"),
-        recompute::OPCODE if caps.recompute > 0 => check_recompute(descriptor, caps).map(none),
-        _ => {
-            descriptor.check_header(window, caps.opcodes())?;
-            refused("0x1 to 0x6, or 0x8")
+        restore::OPCODE if caps.save => check_restore(descriptor, caps, window),
+        save::OPCODE | restore::OPCODE => {
+            refused("0x1 to 0x5: the device does not write cached tokens to memory, and reads none back")
         }
+        recompute::OPCODE if caps.recompute > 0 => check_recompute(descriptor, caps).map(none),
+        _ => descriptor.check_header(window, caps.opcodes()).map(none),
     }
 }
 
@@ -140,4 +141,17 @@ fn check_save(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<V
     let out = Extent::rows(f::OUT_ADDRESS, f::OUT_STRIDE, tokens, row_bytes).written();
     descriptor.check_operand(window, &out)?;
     Ok(vec![out])
+}
+
+fn check_restore(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<Vec<Extent>, Refusal> {
+    use restore as f;
+    check_reserved(descriptor, f::FIELDS, caps)?;
+    check_head(descriptor, f::HEAD, caps)?;
+    descriptor.check_range(f::FIRST, 0..=u64::from(caps.slots) - 1)?;
+    descriptor.check_size(f::TOKENS, u64::from(caps.slots) - descriptor.get(f::FIRST))?;
+    check_elements(descriptor, f::ELEMENTS, caps)?;
+    let (tokens, row_bytes) = (descriptor.get(f::TOKENS), HEAD_BYTES + 4 * descriptor.get(f::ELEMENTS));
+    let saved = Extent::rows(f::SAVED_ADDRESS, f::SAVED_STRIDE, tokens, row_bytes);
+    descriptor.check_operand(window, &saved)?;
+    Ok(vec![saved])
 }

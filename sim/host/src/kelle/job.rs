@@ -1,6 +1,6 @@
 //! Builders of jobs, with a method for each choice. A value that no field can hold cannot be expressed.
 
-use super::operations::{attention, clear, linear, recompute, refresh, save};
+use super::operations::{attention, clear, linear, recompute, refresh, restore, save};
 use std::ops::RangeInclusive;
 
 use super::Caps;
@@ -400,6 +400,41 @@ impl SaveJob {
             (save::OUT_ADDRESS, self.out.address),
         ];
         Descriptor::checked(save::OPCODE, &fields, |d| operands(d, caps, window).map(Some))
+            .map(|descriptor| descriptor.on_state(of_head(self.head)))
+    }
+}
+
+/// Brings saved tokens back to a head: they become its youngest ones, with the scores that they had. A head that was
+/// saved as a whole goes on as if it had never left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RestoreJob {
+    /// The head that gets them.
+    pub head: u32,
+    /// Tokens that the head has, 0 after a [`ClearJob`]. Only the hardware checks that it has so many.
+    pub first: u32,
+    /// How many tokens come.
+    pub tokens: u32,
+    /// Elements of a vector.
+    pub elements: u32,
+    /// Where the tokens are, as a [`SaveJob`] wrote them.
+    pub saved: Operand,
+}
+
+impl RestoreJob {
+    /// The descriptor.
+    ///
+    /// # Errors
+    /// The hardware would refuse it: which field is wrong, and what would be right.
+    pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
+        let fields = [
+            (restore::HEAD, self.head.into()),
+            (restore::FIRST, self.first.into()),
+            (restore::TOKENS, self.tokens.into()),
+            (restore::ELEMENTS, self.elements.into()),
+            (restore::SAVED_STRIDE, self.saved.stride.into()),
+            (restore::SAVED_ADDRESS, self.saved.address),
+        ];
+        Descriptor::checked(restore::OPCODE, &fields, |d| operands(d, caps, window).map(Some))
             .map(|descriptor| descriptor.on_state(of_head(self.head)))
     }
 }

@@ -3,7 +3,7 @@
 use golden::accelerators::job::independence;
 use golden::accelerators::memory::SparseMemory;
 use golden::common::shell::job_controller::Limits;
-use host::kelle::{Attention, AttentionJob, Linear, LinearJob, Policy, Quantizers, Rows, SaveJob};
+use host::kelle::{Attention, AttentionJob, Linear, LinearJob, Policy, Quantizers, RestoreJob, Rows, SaveJob};
 use host::vector::{Operand, VectorJob};
 use host::{Chain, Descriptor};
 use proptest::prelude::*;
@@ -18,10 +18,13 @@ enum Between {
     Attention([u64; 4], u32),
     Rows([u64; 2]),
     Save(u64, u32),
+    /// From a place that only saves write to, to a head.
+    Restore(u64, u32),
 }
 
 impl Between {
-    fn build(self) -> Descriptor {
+    /// `held` says how many tokens each head has before it.
+    fn build(self, held: &mut [u32; 2]) -> Descriptor {
         let address = |place: u64| 0x2000 + 0x400 * place;
         let at = |place| Operand { address: address(place), stride: 64 };
         let built = match self {
@@ -32,6 +35,7 @@ impl Between {
                 LinearJob::new(product).build(&CAPS, &WINDOW)
             }
             Self::Attention([queries, keys, values, out], head) => {
+                held[head as usize] += 1;
                 let [queries, keys, values, out] = [queries, keys, values, out].map(at);
                 let entering = Attention {
                     head,
@@ -49,6 +53,11 @@ impl Between {
             Self::Save(out, head) => {
                 SaveJob { head, first: 0, tokens: 1, elements: 12, out: at(out) }.build(&CAPS, &WINDOW)
             }
+            Self::Restore(saved, head) => {
+                let first = held[head as usize];
+                held[head as usize] += 1;
+                RestoreJob { head, first, tokens: 1, elements: 12, saved: at(saved) }.build(&CAPS, &WINDOW)
+            }
         };
         built.unwrap()
     }
@@ -56,7 +65,7 @@ impl Between {
     /// The head that it uses.
     fn head(self) -> Option<u32> {
         match self {
-            Self::Attention(_, head) | Self::Save(_, head) => Some(head),
+            Self::Attention(_, head) | Self::Save(_, head) | Self::Restore(_, head) => Some(head),
             _ => None,
         }
     }
@@ -70,6 +79,8 @@ fn between() -> impl Strategy<Value = Between> {
         (places(), 0..2u32).prop_map(|(places, head)| Between::Attention(places, head)),
         (0..8u64, 0..8u64).prop_map(|(from, to)| Between::Rows([from, to])),
         (0..8u64, 0..2u32).prop_map(|(out, head)| Between::Save(out, head)),
+        (13..16u64, 0..2u32).prop_map(|(out, head)| Between::Save(out, head)),
+        (13..16u64, 0..2u32).prop_map(|(saved, head)| Between::Restore(saved, head)),
     ]
 }
 
@@ -84,7 +95,8 @@ proptest! {
         let golden = model().with_overlap(true);
         let first = [0, 1].map(|head| Between::Attention([9, 10, 11, 12], head));
         let jobs: Vec<Between> = first.into_iter().chain(jobs).collect();
-        let descriptors: Vec<Descriptor> = jobs.iter().map(|job| job.build()).collect();
+        let mut held = [0; 2];
+        let descriptors: Vec<Descriptor> = jobs.iter().map(|job| job.build(&mut held)).collect();
         for (a, one) in jobs.iter().zip(&descriptors) {
             for (b, other) in jobs.iter().zip(&descriptors) {
                 let same_head = a.head().is_some() && a.head() == b.head();

@@ -5,6 +5,7 @@ use golden::accelerators::kelle::{CONSTANT_BYTES, KelleTop};
 use host::kelle::{Caps, Linear as Product, LinearJob, Panels, Policy, Quantizers};
 use host::vector::Operand;
 
+use super::away::Away;
 use super::learnt::{Scales, quantizer};
 use crate::chain::{ChainBuilder, Floats};
 use crate::exact::Exact;
@@ -50,6 +51,8 @@ pub struct Matrices {
     pub(super) quantizers: Vec<Quantizers>,
     /// Which tokens each of these heads keeps, where heads have policies of their own.
     pub(super) policies: Vec<Policy>,
+    /// Texts that share heads, where there are some.
+    pub(super) away: Option<Away>,
     pub(super) norms: [Norm; 2],
     pub(super) epsilon: f64,
     pub(super) heads: Heads,
@@ -165,6 +168,7 @@ impl Builder<'_> {
             down: self.projection(&layer.down, down)?,
             quantizers: by.heads.clone(),
             policies: Vec::new(),
+            away: None,
             norms: layer.norms.clone(),
             epsilon: layer.epsilon,
             heads: layer.heads,

@@ -7,6 +7,7 @@ use host::{ALIGNMENT, Window};
 use models::calibration::Arrays;
 use models::schemes::Settings;
 
+use super::away::Away;
 use super::builder::{Builder, Matrices};
 use super::cycles;
 use super::learnt::{self, Kept, Scales};
@@ -56,8 +57,12 @@ impl LayerLowering for OnKelle {
         for parameter in ["spec.tokens", "attention.spec.tokens"] {
             needs.at_least(parameter, caps.tokens as usize, heads.shared(), "query heads of a key head at a time");
         }
-        let of_texts = heads.keys * asked.room.texts;
-        needs.at_least("attention.heads", caps.heads as usize, of_texts, "key heads of all texts");
+        // Where heads come back from memory, texts take turns in them.
+        let (wanted, whose) = match caps.save {
+            true => (heads.keys, "key heads of a text"),
+            false => (heads.keys * asked.room.texts, "key heads of all texts"),
+        };
+        needs.at_least("attention.heads", caps.heads as usize, wanted, whose);
         needs.at_least("attention.slots", caps.slots as usize, asked.prompt, "tokens of a prompt");
         needs.at_least("attention.width", caps.width as usize, heads.width, "elements of a head");
         needs.at_least("attention.group", caps.group as usize, heads.shared(), "query heads of a key head");
@@ -88,7 +93,9 @@ impl LayerLowering for OnKelle {
         let mut builder = Builder { caps, b };
         let kept = Kept::of_arrays(learnt.arrays, caps)?;
         let mut matrices = builder.matrices_by(layer, &Scales::of_arrays(learnt.arrays)?)?;
-        let heads = (matrices.heads() * room.texts) as u32;
+        let of_text = [matrices.heads(), layer.heads.width];
+        matrices.away = caps.save.then(|| Away::new(&mut builder, of_text, room.texts)).transpose()?;
+        let heads = caps.heads.min((matrices.heads() * room.texts) as u32);
         builder.b.then(ClearJob { first: 0, heads }.build(caps, window)?)?;
         if let Some(refresh) = kept.refresh {
             builder.b.then(refresh.build(caps, window)?)?;

@@ -1,6 +1,7 @@
 //! Layers of a running model on `kelle_top`: weights of 8 bits, activations of 16. Keys and values of texts are in its
 //! heads, which keep to a budget.
 
+mod away;
 mod builder;
 mod calibrates;
 mod decoding;
@@ -9,12 +10,13 @@ mod popular;
 
 use anyhow::{Result, ensure};
 use host::Descriptor;
-use host::kelle::operations::{attention, clear, linear, save, vector};
+use host::kelle::operations::{attention, clear, linear, restore, save, vector};
 use host::kelle::{Attention, AttentionJob, Caps, Policy, Rows as Operands};
 use host::layout::header;
 
 use crate::chain::Floats;
 use crate::pass::{Share, Shares};
+use away::Turn;
 pub use builder::{Builder, Matrices, Weights};
 pub use decoding::OnKelle;
 pub use learnt::quantizer;
@@ -35,6 +37,7 @@ fn cycles(descriptor: &Descriptor, caps: &Caps) -> u64 {
         // Keys and values pass the array in two passes each. Nobody knows here how many there are: as many as may be.
         attention::OPCODE => get(attention::TOKENS) * 4 * get(attention::BUDGET) * get(attention::ELEMENTS) / columns,
         save::OPCODE => get(save::TOKENS) * beats(2 * get(save::ELEMENTS)),
+        restore::OPCODE => get(restore::TOKENS) * beats(2 * get(restore::ELEMENTS)),
         clear::OPCODE => get(clear::HEADS) * u64::from(caps.slots + 1),
         vector::OPCODE => 2 * get(vector::ROWS) * beats(get(vector::COLUMNS)),
         _ => 1,
@@ -123,12 +126,19 @@ impl Builder<'_> {
                 values: of(v, stored, width)?,
                 out: of(attention, number, group * width)?,
             };
+            let set = m.away.as_ref().map_or(share.text, |away| away.heads_of(share.text));
+            let (head, policy) = ((set * heads + number) as u32, m.policies.get(number).copied().unwrap_or(policy));
+            let place = m.away.as_ref().and_then(|away| away.place(share.text, number));
+            let turn = place.map(|place| Turn { head, elements: width as u32, place });
+            if let Some(turn) = turn {
+                self.come_back(turn, share.first.min(policy.budget.into()))?;
+            }
             let entering = Attention {
-                head: (share.text * heads + number) as u32,
+                head,
                 tokens: share.rows as u32,
                 group: group as u32,
                 elements: width as u32,
-                policy: m.policies.get(number).copied().unwrap_or(policy),
+                policy,
                 quantizers,
                 scale: m.heads.scale() as f32,
                 rows,
@@ -140,6 +150,7 @@ impl Builder<'_> {
                 _ => vec![job.build(self.caps, &self.b.window)?],
             };
             descriptors.into_iter().try_for_each(|descriptor| self.b.then(descriptor))?;
+            turn.map_or(Ok(()), |turn| self.go_away(turn))?;
         }
         Ok(())
     }

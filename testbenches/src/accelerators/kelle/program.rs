@@ -1,24 +1,17 @@
 //! Jobs of the Kelle accelerator: descriptors, right and wrong, and their operands.
 
-use golden::accelerators::kelle::{CONSTANT_BYTES, HEAD_BYTES, KelleTop, Shape};
+use golden::accelerators::kelle::{CONSTANT_BYTES, KelleTop, Shape};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
 use super::super::vector::program as vector;
+use super::saved::{self, Filled, Known, elements};
 use jobs::draft::{Draft, Operations};
 use jobs::draw::{area, area_bytes, half, often, size};
 use jobs::program::Program;
 
 /// What jobs are drawn for: the operations and the shape of an accelerator.
 type Target<'a> = (&'a Operations, &'a Shape);
-
-/// A head that has tokens for sure.
-#[derive(Clone, Copy)]
-struct Filled {
-    head: u32,
-    tokens: u32,
-    elements: u32,
-}
 
 /// A job: a chain of one to `chain` descriptors, over all operations that the shape has; one chain of four is spoilt. A
 /// right chain does not depend on tokens that heads hold from jobs before.
@@ -28,35 +21,26 @@ struct Filled {
 pub fn draw(rng: &mut StimulusRng, (operations, model): (&Operations, &KelleTop), chain: u32) -> Program {
     let shape = model.shape();
     let target = (operations, shape);
-    Program::draw(rng, shape.vector.address_width, chain, &None, |rng, program, filled: &mut Option<Filled>| {
-        let one = match rng.random_range(0..16u8) {
+    Program::draw(rng, shape.vector.address_width, chain, &Known::default(), |rng, program, known: &mut Known| {
+        let back = shape.save && known.empty().is_some() && rng.random();
+        let one = match rng.random_range(0..19u8) {
+            _ if back => saved::restore(rng, program, (operations, model), known),
             0..3 => {
                 let one = vector::descriptor(rng, program, (operations, &shape.vector));
                 return vector::seldom(rng, program, one).bytes();
             }
             3..7 => linear(rng, program, target),
-            7 => {
-                let one = clear(rng, program, target);
-                *filled = None;
-                one
-            }
+            7 => clear(rng, program, target, known),
             8 => refresh(rng, program, target),
-            9..11 if shape.save => match filled.filter(|_| !often(rng, 8)) {
-                Some(filled) => save(rng, program, operations, filled),
-                None => {
-                    // There may be as many tokens or not.
-                    program.plain = false;
-                    let head = rng.random_range(0..shape.heads);
-                    let held = model.head(head as usize).tokens.len() as u32;
-                    let tokens = if held > 0 && !often(rng, 4) { held } else { size(rng, shape.slots) };
-                    let elements = elements(rng, shape);
-                    save(rng, program, operations, Filled { head, tokens, elements })
-                }
+            9..11 if shape.save => saved::save(rng, program, (operations, model), known),
+            11..13 if shape.recompute > 0 => saved::recompute(rng, program, target, known.filled),
+            17..19 if shape.save => match known.exact {
+                // Mostly to a head of which the chain knows how many tokens it has.
+                None if !often(rng, 4) => clear(rng, program, target, known),
+                _ => saved::restore(rng, program, (operations, model), known),
             },
-            11 if shape.recompute > 0 => recompute(rng, program, target, *filled),
             _ => {
-                let (one, now) = attention(rng, program, target);
-                *filled = Some(now);
+                let one = attention(rng, program, target, known);
                 let nobody = |one: &mut Draft, rng: &mut StimulusRng| nobody_may_leave(one, rng, shape.slots);
                 return one.seldom(rng, program, &[&nobody]).bytes();
             }
@@ -165,15 +149,17 @@ fn linear(rng: &mut StimulusRng, program: &mut Program, (operations, shape): Tar
     one
 }
 
-/// Elements of a vector.
-fn elements(rng: &mut StimulusRng, shape: &Shape) -> u32 {
-    shape.columns * size(rng, shape.width / shape.columns)
-}
-
-/// Tokens that enter a head, and how many tokens the head then has at least.
-fn attention(rng: &mut StimulusRng, program: &mut Program, (operations, shape): Target<'_>) -> (Draft, Filled) {
+/// Tokens that enter a head.
+fn attention(
+    rng: &mut StimulusRng,
+    program: &mut Program,
+    (operations, shape): Target<'_>,
+    known: &mut Known,
+) -> Draft {
     // Few heads, so that tokens of jobs before are there.
     let head = if often(rng, 3) { rng.random_range(0..shape.heads) } else { rng.random_range(0..shape.heads.min(2)) };
+    // And the head that got its tokens from memory.
+    let head = known.exact.filter(|_| rng.random()).map_or(head, |(head, _)| head);
     let (mut group, mut elements) = (size(rng, shape.group), elements(rng, shape));
     let mut tokens = if often(rng, 3) { rng.random_range(1..=12) } else { rng.random_range(1..=3) };
     let share = program.left() as u32 / 3;
@@ -250,15 +236,17 @@ fn attention(rng: &mut StimulusRng, program: &mut Program, (operations, shape): 
         one.operand(operand, place);
     }
     one.operand("out", out);
-    (one, Filled { head, tokens: tokens.min(budget), elements })
+    known.entered(Filled { head, tokens: tokens.min(budget), elements }, tokens, budget);
+    one
 }
 
 /// Heads that are emptied: seldom, and seldom all.
-fn clear(rng: &mut StimulusRng, program: &mut Program, (operations, shape): Target<'_>) -> Draft {
+fn clear(rng: &mut StimulusRng, program: &mut Program, (operations, shape): Target<'_>, known: &mut Known) -> Draft {
     let mut one = operations.drawn(rng, program, "clear");
     let first = rng.random_range(0..shape.heads);
     let heads = size(rng, shape.heads - first);
     one.set("first", first).set("heads", heads);
+    known.cleared(first);
     one
 }
 
@@ -277,36 +265,6 @@ fn refresh(rng: &mut StimulusRng, program: &mut Program, (operations, shape): Ta
     for field in ["high_msb", "high_lsb", "low_msb", "low_lsb"] {
         one.set(field, interval(rng));
     }
-    one
-}
-
-/// A token gets a slot; there may be none that can have it.
-fn recompute(
-    rng: &mut StimulusRng,
-    program: &mut Program,
-    (operations, shape): Target<'_>,
-    filled: Option<Filled>,
-) -> Draft {
-    let (head, tokens) = filled.map_or((rng.random_range(0..shape.heads), 1), |filled| (filled.head, filled.tokens));
-    program.plain &= filled.is_some();
-    let mut one = operations.drawn(rng, program, "recompute");
-    one.set("head", head)
-        .set("position", rng.random_range(0..tokens))
-        .set("slot", rng.random_range(0..shape.recompute));
-    one
-}
-
-/// Some of the tokens of a head.
-fn save(rng: &mut StimulusRng, program: &mut Program, operations: &Operations, filled: Filled) -> Draft {
-    let row_bytes = HEAD_BYTES as u32 + 4 * filled.elements;
-    let first = rng.random_range(0..filled.tokens);
-    let share = program.left() as u32 / 3;
-    let room = (share.saturating_sub(256) / area_bytes(1, row_bytes)).max(1);
-    let tokens = size(rng, (filled.tokens - first).min(room));
-    let out = area(rng, program, tokens, row_bytes, false);
-    let mut one = operations.drawn(rng, program, "save");
-    one.set("head", filled.head).set("first", first).set("tokens", tokens).set("elements", filled.elements);
-    one.operand("out", out);
     one
 }
 

@@ -9,7 +9,7 @@ use hdl::accelerators::kelle::{AttentionSpec, KelleSpec, KelleTop as Top};
 use hdl::accelerators::vector::VectorParameters;
 use hdl::blocks::common::bus::AxiSpec;
 use host::kelle::{
-    Attention, AttentionJob, Caps, ClearJob, Policy, Quantizers, RecomputeJob, RefreshJob, Rows, SaveJob,
+    Attention, AttentionJob, Caps, ClearJob, Policy, Quantizers, RecomputeJob, RefreshJob, RestoreJob, Rows, SaveJob,
 };
 use host::vector::Operand;
 use host::{Descriptor, Window};
@@ -38,6 +38,8 @@ pub struct Decode {
     pub late: bool,
     /// How many of the first tokens are kept as normalised rows after the prompt. They come again with each step.
     pub recompute: usize,
+    /// Before the last steps the head is saved to memory, emptied and brought back.
+    pub away: bool,
     /// How often rows are refreshed. If given, the head's tokens are written to memory at the end, and the head is
     /// emptied.
     pub refresh: Option<RefreshJob>,
@@ -188,6 +190,17 @@ pub fn decode(caps: &Caps, window: &Window, golden: KelleTop, of: Decode) -> any
     if of.steps > alone {
         descriptors.push(attend(of.prompt, of.steps - alone).build(caps, window)?);
     }
+    let row = (HEAD_BYTES as usize + 4 * keys.columns).next_multiple_of(64);
+    let room = |b: &mut ChainBuilder<KelleTop>, tokens: usize| {
+        b.room("cached tokens", tokens * row).map(|address| Operand { address, stride: row as u32 })
+    };
+    if of.away {
+        let held = (tokens - alone).min(of.policy.budget.into());
+        let (head, first, tokens, place) = (0, 0, held as u32, room(&mut b, held)?);
+        descriptors.push(SaveJob { head, first, tokens, elements, out: place }.build(caps, window)?);
+        descriptors.push(ClearJob { first: 0, heads: 1 }.build(caps, window)?);
+        descriptors.push(RestoreJob { head, first, tokens, elements, saved: place }.build(caps, window)?);
+    }
     for token in tokens - alone..tokens {
         let job = match of.recompute {
             0 => attend(token, 1),
@@ -202,9 +215,7 @@ pub fn decode(caps: &Caps, window: &Window, golden: KelleTop, of: Decode) -> any
     descriptors.into_iter().try_for_each(|descriptor| b.then(descriptor))?;
     if of.refresh.is_some() {
         let cached = b.model().head(0).tokens.len();
-        let stride = HEAD_BYTES as usize + 4 * keys.columns;
-        let address = b.room("cached tokens", cached * stride)?;
-        let out = Operand { address, stride: stride as u32 };
+        let out = room(&mut b, cached)?;
         b.then(SaveJob { head: 0, first: 0, tokens: cached as u32, elements, out }.build(caps, window)?)?;
         b.then(ClearJob { first: 0, heads: 1 }.build(caps, window)?)?;
     }
@@ -259,7 +270,8 @@ mod tests {
         let window = Window { base: 0x1000, limit: 0xff_ffff, address_width: 40 };
         for (layer, group, most) in [(14, 1, 0.05), (14, 3, 0.1), (28, 3, 0.4)] {
             let policy = Policy::of_budget(64, 24);
-            let of = Decode { layer, group, prompt: 96, steps: 288, policy, late: false, recompute: 0, refresh: None };
+            let (late, away) = (false, false);
+            let of = Decode { layer, group, prompt: 96, steps: 288, policy, late, recompute: 0, away, refresh: None };
             let golden = KelleTop::new(SHAPE).unwrap();
             let Measured { job, errors } = decode(&caps_of(&SHAPE), &window, golden, of).unwrap().measured;
             println!("layer {layer}, {group} query heads: {errors:?}");

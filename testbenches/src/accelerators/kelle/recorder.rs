@@ -65,8 +65,8 @@ impl Record {
 /// A change of a row.
 #[derive(Clone, Copy)]
 enum Change {
-    /// A token enters it.
-    Enter,
+    /// A token enters it, with this score.
+    Enter(i64),
     /// Its token goes.
     Evict,
     /// Its token is kept as a normalised row.
@@ -78,6 +78,8 @@ pub struct Recorder {
     ports: Ports,
     /// Ports of builds in which tokens come again: a written token comes again, a row is dropped, the row's number.
     again: Option<[Out; 3]>,
+    /// Port of builds in which saved tokens come back: the score of a token that is written.
+    score: Option<Out>,
     row_width: u32,
     /// Rows of a head.
     entries: usize,
@@ -108,6 +110,7 @@ impl Recorder {
                     Some([keep?, drop?, row?])
                 }
             },
+            score: block.attention.save.then(|| sim.output("cache_score_o")).transpose()?,
             row_width: block.attention.row().width,
             entries: block.attention.entries() as usize,
             valid: vec![false; rows as usize],
@@ -170,7 +173,8 @@ impl Recorder {
         // From the next cycle on: a write goes before an eviction.
         let evicted = up(ports.evict).then(|| (sim.peek_u64(ports.evict_row) as usize, Change::Evict));
         let kept = self.again.is_some_and(|[keep, ..]| up(keep));
-        let entered = (access && write && !kept).then_some((row, Change::Enter));
+        let score = self.score.map_or(0, |score| sim.peek_u64(score) as i64);
+        let entered = (access && write && !kept).then_some((row, Change::Enter(score)));
         let dropped = self.again.filter(|&[_, drop, _]| up(drop)).map(|[.., row]| sim.peek_u64(row) as usize);
         let added = up(ports.update).then(|| (sim.peek_u64(ports.update_row) as usize, sim.peek_i64(ports.amount)));
         let ended = up(ports.step).then(|| sim.peek_u64(ports.step_head) as usize * self.entries);
@@ -181,7 +185,7 @@ impl Recorder {
         let gone = |row| (row, Change::Drop);
         for (row, change) in evicted.into_iter().chain(entered).chain(dropped.map(gone)) {
             match change {
-                Change::Enter => self.scores.set(row),
+                Change::Enter(score) => self.scores.set_to(row, score),
                 Change::Evict => self.scores.clear(row),
                 Change::Drop => self.scores.drop(row),
             }

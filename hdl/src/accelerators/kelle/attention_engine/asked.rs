@@ -2,9 +2,9 @@
 
 use super::super::attention_operation::AttentionOperationPorts;
 use super::super::head_operations::{
-    ClearOperationPorts, RecomputeOperationPorts, RefreshOperationPorts, SaveOperationPorts,
+    ClearOperationPorts, RecomputeOperationPorts, RefreshOperationPorts, RestoreOperationPorts, SaveOperationPorts,
 };
-use super::super::token_saver::HEAD_BYTES;
+use super::super::token_saver::FRONT_BYTES;
 use super::{AttentionEngine, opcode};
 use crate::accelerators::engine::EnginePorts;
 use crate::accelerators::sizes::fit;
@@ -13,6 +13,8 @@ use crate::blocks::common::shell::{OperationControllerPorts, Place, first_error}
 use crate::lang::operation::Decoder;
 use crate::lang::{Bundle, Module, Signal, bit, bits_for, mux, or_all};
 
+/// The reader of queries, and of saved tokens.
+const QUERIES: u32 = 0;
 /// The reader of values.
 const VALUES: u32 = 2;
 
@@ -29,6 +31,8 @@ pub(super) struct Asked {
     pub refresh: RefreshOperationPorts,
     /// Tokens are written to memory.
     pub saves: Option<(Signal, SaveOperationPorts)>,
+    /// Saved tokens come back.
+    pub restores: Option<(Signal, RestoreOperationPorts)>,
     /// A token gets a slot.
     pub keeps: Option<(Signal, RecomputeOperationPorts)>,
     /// The head, of operations on one.
@@ -37,8 +41,12 @@ pub(super) struct Asked {
     pub slices: Signal,
     /// Bytes of a key or a value, as integers or as fp16 numbers.
     vector_bytes: Signal,
+    /// Rows are written.
+    writes: Signal,
     /// Operands are read or written.
     pub moves: Signal,
+    /// Tokens come to the head: it is emptied if the operation fails.
+    pub fills: Signal,
 }
 
 impl Asked {
@@ -50,6 +58,7 @@ impl Asked {
             (self.sets, self.refresh.decoder),
         ];
         all.extend(self.saves.iter().map(|(saves, save)| (*saves, save.decoder)));
+        all.extend(self.restores.iter().map(|(restores, restore)| (*restores, restore.decoder)));
         all.extend(self.keeps.iter().map(|(keeps, recompute)| (*keeps, recompute.decoder)));
         all
     }
@@ -67,13 +76,21 @@ impl AttentionEngine {
         let clear = shell.decode(m, "u_clear", self.clear());
         let refresh = shell.decode(m, "u_refresh", self.refresh());
         let saves = self.save().map(|block| (is(m, "saves", opcode::SAVE), shell.decode(m, "u_save", block)));
+        let restores = self.restore();
+        let restores = restores.map(|block| (is(m, "restores", opcode::RESTORE), shell.decode(m, "u_restore", block)));
         let keeps = self.recompute();
         let keeps = keeps.map(|block| (is(m, "keeps", opcode::RECOMPUTE), shell.decode(m, "u_recompute", block)));
-        let (mut head, mut elements, mut moves) = (attention.head, attention.elements, attends);
+        let (mut head, mut elements) = (attention.head, attention.elements);
+        let (mut writes, mut fills) = (attends, attends);
         if let Some((saves, save)) = &saves {
             head = mux(*saves, save.head, head);
             elements = mux(*saves, save.elements, elements);
-            moves = moves | *saves;
+            writes = writes | *saves;
+        }
+        if let Some((restores, restore)) = &restores {
+            head = mux(*restores, restore.head, head);
+            elements = mux(*restores, restore.elements, elements);
+            fills = m.wire("fills", fills | *restores);
         }
         if let Some((keeps, recompute)) = &keeps {
             head = mux(*keeps, recompute.head, head);
@@ -85,7 +102,9 @@ impl AttentionEngine {
             head: m.wire("head_asked", head),
             slices: m.wire("slices", fit(slices, bits_for(spec.slices().into()))),
             vector_bytes: m.wire("vector_bytes", fit(elements.shl(1), width)),
-            moves: m.wire("moves", moves),
+            writes: m.wire("writes_rows", writes),
+            moves: m.wire("moves", writes | fills),
+            fills,
             attends,
             attention,
             clears,
@@ -93,6 +112,7 @@ impl AttentionEngine {
             sets,
             refresh,
             saves,
+            restores,
             keeps,
         }
     }
@@ -140,6 +160,13 @@ impl AttentionEngine {
             let part = m.wire("part_is_saved", save.elements.slice(0..low).any());
             wrong.push(*saves & (part | end.gt(count.extend(width))));
         }
+        if let Some((restores, restore)) = &asked.restores {
+            let width = 2 + count.width().max(restore.tokens.width());
+            let end = m.wire("restored_end", restore.first.extend(width).wrapping_add(restore.tokens.extend(width)));
+            let other = m.wire("other_tokens", restore.first.extend(width).ne(count.extend(width)));
+            let part = m.wire("part_is_restored", restore.elements.slice(0..low).any());
+            wrong.push(*restores & (part | other | end.gt(self.spec.slots)));
+        }
         if let Some((keeps, recompute)) = &asked.keeps {
             let width = 1 + count.width();
             wrong.push(*keeps & recompute.position.extend(width).ge(count.extend(width)));
@@ -147,7 +174,7 @@ impl AttentionEngine {
         wrong
     }
 
-    /// Queries, keys, values, results. Values that are late are asked for from the first scores on, `scores`.
+    /// Queries, keys, values, results; rows of saved tokens. Values that are late are asked for from the first scores on, `scores`.
     pub(super) fn place(
         &self,
         m: &mut Module,
@@ -171,17 +198,25 @@ impl AttentionEngine {
         ];
         let mut results = Place { address: a.out_address, row_bytes: query, rows: tokens, stride: a.out_stride };
         if let Some((saves, save)) = &asked.saves {
-            let row_bytes = m.wire("saved_bytes", fit(save.elements.shl(2), width).wrapping_add(HEAD_BYTES));
+            let row_bytes = m.wire("saved_bytes", fit(save.elements.shl(2), width).wrapping_add(FRONT_BYTES));
             let rows = save.tokens.extend(16);
             let saved = Place { address: save.out_address, row_bytes, rows, stride: save.out_stride };
             results = saved.or(*saves, results);
         }
         for (k, place) in (0..).zip(reads) {
-            controller.check(m, k, asked.attends, place);
-            controller.command(m, k, asked.attends, place);
+            let (mut used, mut place) = (asked.attends, place);
+            if let (QUERIES, Some((restores, restore))) = (k, &asked.restores) {
+                let row_bytes = fit(restore.elements.shl(2), width).wrapping_add(FRONT_BYTES);
+                let row_bytes = m.wire("restored_bytes", row_bytes);
+                let rows = restore.tokens.extend(16);
+                let saved = Place { address: restore.saved_address, row_bytes, rows, stride: restore.saved_stride };
+                (used, place) = (asked.fills, saved.or(*restores, place));
+            }
+            controller.check(m, k, used, place);
+            controller.command(m, k, used, place);
         }
-        controller.check(m, Self::READERS, bit().lit(1), results);
-        controller.command(m, Self::READERS, asked.moves, results);
+        controller.check(m, Self::READERS, asked.writes, results);
+        controller.command(m, Self::READERS, asked.writes, results);
 
         let scored = m.reg_init("scored_q", bit(), 0);
         scored.next((scored.q | scores) & !controller.begin_o);

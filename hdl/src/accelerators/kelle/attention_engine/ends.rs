@@ -57,7 +57,7 @@ impl AttentionEngine {
         })
     }
 
-    /// Empties the heads asked for, or the head of an operation of attention that fails or is dropped.
+    /// Empties the heads asked for, or the head to which tokens come if the operation fails or is dropped.
     pub(super) fn wipe(
         &self,
         m: &mut Module,
@@ -67,19 +67,20 @@ impl AttentionEngine {
     ) {
         let abort = io.shell.abort_i;
         let empties = m.wire("empties", controller.begin_o & asked.clears & !abort);
-        let loses = m.wire("loses", (controller.failed_o | (controller.runs_o & abort)) & asked.attends);
+        let loses = m.wire("loses", (controller.failed_o | (controller.runs_o & abort)) & asked.fills);
         m.connect(wiper.all_i, io.forget_i);
         m.connect(wiper.start_i, (empties | loses) & !io.forget_i);
-        m.connect(wiper.first_i, mux(asked.attends, asked.attention.head, asked.clear.first));
-        m.connect(wiper.count_i, mux(asked.attends, wiper.count_i.ty().lit(1), asked.clear.heads));
+        m.connect(wiper.first_i, mux(asked.fills, asked.head, asked.clear.first));
+        m.connect(wiper.count_i, mux(asked.fills, wiper.count_i.ty().lit(1), asked.clear.heads));
     }
 
-    /// When and how the operation ends; `tokens_done`: all tokens of attention or of a save are done.
+    /// When and how the operation ends; `tokens_done`: all tokens of attention, of a save or of a restore are done.
+    /// `strange`: a saved row is not one that this build saves.
     pub(super) fn end(
         &self,
         m: &mut Module,
         (asked, controller): (&Asked, &OperationControllerPorts),
-        (tokens_done, wiping): (Signal, Signal),
+        (tokens_done, wiping, strange): (Signal, Signal, Option<Signal>),
         keeper: Option<(&RecomputeSlotsPorts, &Keeper)>,
     ) {
         m.comment("The end.");
@@ -95,13 +96,15 @@ impl AttentionEngine {
             let missing = m.wire("does_not_come", or_all(bit(), &missing) & asked.attends);
             refuse = first_error(&[(missing, job_error::FIELD)]);
         }
+        let mut fails = vec![(inexact, job_error::OVERFLOW)];
+        fails.extend(strange.map(|strange| (strange, job_error::FIELD)));
         Own {
             checks: asked.moves,
             refuse,
-            fail: first_error(&[(inexact, job_error::OVERFLOW)]),
+            fail: first_error(&fails),
             done,
             result,
-            settles: asked.attends,
+            settles: asked.fills,
             settled: !wiping,
             ..own
         }

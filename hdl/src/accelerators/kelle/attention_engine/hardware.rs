@@ -13,7 +13,7 @@ use super::{AttentionEngine, AttentionEnginePorts, parts};
 use crate::accelerators::engine::merge_all;
 use crate::accelerators::sizes::fit;
 use crate::blocks::kelle::KvAccess;
-use crate::lang::{About, Block, Module, Signal, Stream, cat, mux, select, uint};
+use crate::lang::{About, Block, Module, Signal, Stream, bit, cat, mux, or_all, select, uint};
 
 impl Block for AttentionEngine {
     type Ports = AttentionEnginePorts;
@@ -24,9 +24,10 @@ impl Block for AttentionEngine {
             checked and done as operation_controller says. docs/blocks/kelle-top-reference.md says what it computes.\n\
             ERROR_FIELD (15) refuses an operation that does not exist, before all other errors. It refuses a token\n\
             with a slot that does not come again, a second slot for a token, and a slot that is not free, after all\n\
-            other checks. The first error of a DMA ends attention and empties its head, as an abort does. With the\n\
-            option exact a number that is saturated, infinite or no number is ERROR_OVERFLOW (14). forget_i, or a\n\
-            reset, empties all heads. No operation is taken while heads are emptied.",
+            other checks. The first error of a DMA ends attention and empties its head, as an abort does, and as\n\
+            they do where saved tokens come back. With the option exact a number that is saturated, infinite or no\n\
+            number is ERROR_OVERFLOW (14). A saved row that this build would not write is ERROR_FIELD (15).\n\
+            forget_i, or a reset, empties all heads. No operation is taken while heads are emptied.",
         reference: "Kelle, sections 4 and 5",
     };
 
@@ -64,18 +65,25 @@ impl Block for AttentionEngine {
         m.connect(sequencer.count_i, count);
         self.refuse(m, &asked, count, &controller);
         let wiped = m.wire("wiped", wiper.busy_o & wiper.last_o);
-        let more = sequencer.old_o.wrapping_add(1);
-        m.for_each("heads", spec.heads, |m, h| {
-            let here = m.wire("head_here", head.eq(h.value(head.width())) & (wiped | sequencer.end_o));
-            counts.next_when(m, h, here, mux(wiped, spec.count().lit(0), more));
-        });
-
         let list = m.instance("u_list", TokenList { spec: spec.clone() });
         let loader = m.instance("u_loader", TokenLoader { spec: spec.clone(), integer: self.integer.clone() });
         let reader = m.instance("u_reader", HeadReader { spec: spec.clone() });
         let importance = m.instance("u_importance", ImportanceUnit { spec: spec.clone() });
         let sums = m.instance("u_sums", self.sums());
         let cache = m.instance("u_cache", spec.cache());
+
+        let restorer = self.bring_back(m, (&asked, &controller), io, (&loader, cache.access.ready));
+        m.comment("How many tokens each head has.");
+        let old = match &restorer {
+            None => sequencer.old_o,
+            Some(restorer) => mux(restorer.works, restorer.ports.position_o.extend(count.width()), sequencer.old_o),
+        };
+        let more = m.wire("a_token_more", old.wrapping_add(1));
+        let enters = restorer.as_ref().map_or(sequencer.end_o, |restorer| sequencer.end_o | restorer.enters);
+        m.for_each("heads", spec.heads, |m, h| {
+            let here = m.wire("head_here", head.eq(h.value(head.width())) & (wiped | enters));
+            counts.next_when(m, h, here, mux(wiped, spec.count().lit(0), more));
+        });
 
         m.comment("Panels of tokens, with the new one.");
         let count_width = spec.count().width + 1;
@@ -92,7 +100,9 @@ impl Block for AttentionEngine {
         m.connect(loader.begin_i, sequencer.load_o);
         let quantizers = cat(&[work.value_quantizer, work.key_quantizer, work.query_quantizer]);
         m.connect(loader.quantizer_i, quantizers);
-        loader.rows.connect(m, &shell.read);
+        for k in 1..Self::READERS {
+            m.connect_stream(&loader.rows.at(k), &shell.read.at(k));
+        }
         m.connect(loader.late_i, work.late);
         m.connect(loader.value_i, sequencer.keys_o);
         m.connect(sequencer.loaded_i, loader.done_o);
@@ -104,7 +114,8 @@ impl Block for AttentionEngine {
         let keeper = slots.as_ref().and_then(|slots| self.keep(m, &asked, (&controller, shell.abort_i), slots));
         let seek = keeper.as_ref().map(|keeper| (keeper.seek, fit(keeper.position, youngest.width())));
         let saves = saver.iter().map(|saver| (saver.read_o, saver.position_o));
-        let places = [(sequencer.find_o, youngest)].into_iter().chain(saves).chain(seek);
+        let backs = restorer.iter().map(|restorer| (restorer.ports.read_o, restorer.ports.position_o));
+        let places = [(sequencer.find_o, youngest)].into_iter().chain(saves).chain(backs).chain(seek);
         let places: Vec<(Signal, Signal)> = places.collect();
         let reads = places.iter().fold(reader.read_o, |all, place| all | place.0);
         let reads = m.wire("list_reads", reads);
@@ -133,14 +144,17 @@ impl Block for AttentionEngine {
 
         let mut saturations = loader.saturations_o;
         if let (Some(slots), Some(keeper)) = (&slots, &keeper) {
-            saturations = self.slots(m, (keeper, &sequencer), (&loader, slots), head);
+            let tokens = (saver.as_ref(), restorer.as_ref());
+            saturations = self.slots(m, (keeper, &sequencer), (&loader, slots), tokens, head);
         }
         m.connect(io.saturations_o, saturations);
         m.connect(controller.overflow_i, sums.overflows_o.any() | saturations.any());
 
         m.comment("The cache.");
         let put = sequencer.put_o;
-        let writes = put.map_or(sequencer.write_o, |put| m.wire("cache_writes", sequencer.write_o | put));
+        let writers = [Some(sequencer.write_o), put, restorer.as_ref().map(|restorer| restorer.ports.write_o)];
+        let writers: Vec<Signal> = writers.into_iter().flatten().collect();
+        let writes = m.wire("cache_writes", or_all(bit(), &writers));
         m.connect(cache.access.write, writes);
         // The new token's row: meanwhile the list is read for other tokens.
         let entered = m.reg("entered_row_q", spec.row());
@@ -176,7 +190,9 @@ impl Block for AttentionEngine {
                 m.connect(saver.first_i, save.first.extend(saver.first_i.width()));
                 m.connect(saver.tokens_i, save.tokens.extend(saver.tokens_i.width()));
                 m.connect(saver.slices_i, asked.slices);
-                self.numbers(m, &sequencer, saver, head, wiped, list.row_o);
+                if let Some(restorer) = &restorer {
+                    self.numbers(m, &sequencer, (saver, restorer), head, wiped, list.row_o);
+                }
                 done = done & saver.done_o;
                 m.connect(saver.row_i, list.row_o);
                 m.connect(saver.score_i, cache.score_o);
@@ -186,6 +202,15 @@ impl Block for AttentionEngine {
                 merge_all(m, ("output_word", &spec.spec.axi.data_width), &[saving], &output, &outputs);
             }
         }
+        let mut new_score = None;
+        if let Some(restorer) = &restorer {
+            // The epoch of the head is the epoch of the row whose score is looked at.
+            score_row = mux(restorer.works, list.row_o, score_row);
+            done = done & !restorer.works;
+            let none = restorer.ports.score_o.ty().lit(0);
+            new_score = Some(m.wire("new_score", mux(restorer.works, restorer.ports.score_o, none)));
+        }
+        m.connect_option(cache.new_score_i, new_score);
         if let Some(keeper) = &keeper {
             score_row = mux(keeper.look, list.row_o, score_row);
         }
@@ -216,7 +241,8 @@ impl Block for AttentionEngine {
                 (slots.wiped_i, wiped),
             ]);
         }
-        let kept = keeper.as_ref().map(|keeper| keeper.keep);
+        let of_saved = restorer.as_ref().and_then(|restorer| restorer.ports.keep_o);
+        let kept = keeper.as_ref().map(|keeper| of_saved.map_or(keeper.keep, |keep| keeper.keep | keep));
         m.connect_option(cache.keep_i, put);
         m.connect_option(cache.drop_valid_i, kept);
         m.connect(cache.update_valid_i, importance.update_o);
@@ -235,6 +261,7 @@ impl Block for AttentionEngine {
             high,
             low,
             row,
+            score: new_score,
             evict,
             evict_row,
             update: importance.update_o,
@@ -246,7 +273,8 @@ impl Block for AttentionEngine {
             keep: put,
             drop: kept,
         };
-        self.end(m, (&asked, &controller), (done, wiper.busy_o), slots.as_ref().zip(keeper.as_ref()));
+        let strange = restorer.as_ref().map(|restorer| restorer.ports.wrong_o);
+        self.end(m, (&asked, &controller), (done, wiper.busy_o, strange), slots.as_ref().zip(keeper.as_ref()));
         io.retention.of_cache(m, &cache, &work);
     }
 }

@@ -7,10 +7,12 @@ use super::super::importance_unit::ImportanceUnitPorts;
 use super::super::recompute_slots::{RecomputeSlots, RecomputeSlotsPorts};
 use super::super::token_list::TokenListPorts;
 use super::super::token_loader::TokenLoaderPorts;
-use super::super::token_saver::TokenSaverPorts;
+use super::super::token_restorer::{TokenRestorer, TokenRestorerPorts};
+use super::super::token_saver::{SLOT, TokenSaverPorts};
 use super::asked::Asked;
 use super::ends::Keeper;
 use super::{AttentionEngine, AttentionEnginePorts};
+use crate::accelerators::engine::fork_all;
 use crate::accelerators::sizes::fit;
 use crate::blocks::common::shell::OperationControllerPorts;
 use crate::blocks::common::{Ram, RamImplementation};
@@ -28,7 +30,53 @@ pub(super) struct Panels {
     pub(super) clear: Signal,
 }
 
+/// The part that brings saved tokens back.
+pub(super) struct Restorer {
+    pub(super) ports: TokenRestorerPorts,
+    /// It works.
+    pub(super) works: Signal,
+    /// For one cycle: a token is in the cache.
+    pub(super) enters: Signal,
+}
+
 impl AttentionEngine {
+    /// Saved tokens come back: their rows go to the restorer, their vectors to the loader's registers.
+    pub(super) fn bring_back(
+        &self,
+        m: &mut Module,
+        (asked, controller): (&Asked, &OperationControllerPorts),
+        io: &AttentionEnginePorts,
+        (loader, written): (&TokenLoaderPorts, Signal),
+    ) -> Option<Restorer> {
+        let reads = (io.shell.read.at(0), loader.rows.at(0));
+        let Some((restores, restore)) = &asked.restores else {
+            m.connect_stream(&reads.1, &reads.0);
+            return None;
+        };
+        m.comment("Saved tokens come back.");
+        let ports = m.instance("u_restorer", TokenRestorer { spec: self.spec.clone() });
+        let works = m.wire("restoring", !ports.done_o);
+        fork_all(m, "saved_row", &[works], &reads.0, &[ports.rows.clone(), reads.1]);
+        let begins = m.wire("restore_begins", controller.begin_o & *restores);
+        m.connect(ports.clear_i, io.shell.abort_i | controller.failed_o);
+        m.connect(ports.begin_i, begins);
+        m.connect(ports.first_i, fit(restore.first, ports.first_i.width()));
+        m.connect(ports.tokens_i, fit(restore.tokens, ports.tokens_i.width()));
+        m.connect(ports.slices_i, asked.slices);
+        m.connect(ports.written_i, written);
+        m.connect_option(loader.restores_i, Some(begins));
+        for (to, from) in [
+            (loader.vector_valid_i, ports.vector_valid_o),
+            (loader.vector_value_i, ports.vector_value_o),
+            (loader.vector_beat_i, ports.vector_beat_o),
+            (loader.vector_data_i, ports.vector_data_o),
+        ] {
+            m.connect_option(to, Some(from));
+        }
+        let enters = m.wire("token_is_back", ports.write_o & written);
+        Some(Restorer { ports, works, enters })
+    }
+
     /// Rows of weights and vectors to the array.
     pub(super) fn product(
         &self,
@@ -148,6 +196,7 @@ impl AttentionEngine {
         m: &mut Module,
         (keeper, sequencer): (&Keeper, &AttentionSequencerPorts),
         (loader, slots): (&TokenLoaderPorts, &RecomputeSlotsPorts),
+        (saver, restorer): (Option<&TokenSaverPorts>, Option<&Restorer>),
         head: Signal,
     ) -> Signal {
         let sequence = (sequencer.slot_o, sequencer.fetches_o, sequencer.place_o, sequencer.held_i);
@@ -158,36 +207,51 @@ impl AttentionEngine {
         let held = m.wire("slot_is_held", RecomputeSlots { spec: self.spec.clone() }.holds(slots.held_o, slot));
         m.connect(held_i, held);
         m.connect_option(loader.again_i, Some(fetches));
-        m.connect(slots.look_i, keeper.look);
-        m.connect(slots.keep_i, keeper.keep);
-        m.connect(slots.slot_i, mux(keeper.keep, keeper.slot, slot));
+        m.connect(slots.look_i, saver.map_or(keeper.look, |saver| keeper.look | saver.access.valid));
+        let mut wanted = mux(keeper.keep, keeper.slot, slot);
+        let mut keeps = keeper.keep;
+        if let Some((keep, of)) = restorer.and_then(|restorer| restorer.ports.keep_o.zip(restorer.ports.slot_o)) {
+            (keeps, wanted) = (keeps | keep, mux(keep, of, wanted));
+        }
+        m.connect(slots.keep_i, keeps);
+        m.connect(slots.slot_i, wanted);
+        if let Some(to) = saver.and_then(|saver| saver.slot_i) {
+            let counted = slots.kept_slot_o.extend(SLOT).wrapping_add(1);
+            m.connect(to, mux(slots.kept_o, counted, counted.ty().lit(0)));
+        }
+        m.connect_option(restorer.and_then(|restorer| restorer.ports.held_i), Some(slots.held_o));
         let nobody = m.wire("nobody_comes", fetches & !held);
         let none = loader.saturations_o.ty().lit(0);
         m.wire("saturations", mux(nobody, none, loader.saturations_o))
     }
 
-    /// The number of each token: how many came to its head before it.
+    /// The number of each token: how many came to its head before it. A saved token brings its own; the next one counts
+    /// on from it.
     pub(super) fn numbers(
         &self,
         m: &mut Module,
         sequencer: &AttentionSequencerPorts,
-        saver: &TokenSaverPorts,
+        (saver, restorer): (&TokenSaverPorts, &Restorer),
         head: Signal,
         wiped: Signal,
         row: Signal,
     ) {
-        let (Some(number), spec) = (saver.number_i, &self.spec) else { return };
+        let (Some(number), Some(restored), spec) = (saver.number_i, restorer.ports.number_o, &self.spec) else {
+            return;
+        };
         m.comment("Numbers of tokens.");
         let ty = number.ty();
         let entered = m.regs_init("entered", ty, spec.heads, 0);
         m.for_each("heads_entered", spec.heads, |m, h| {
-            let here = m.wire("entered_here", head.eq(h.value(head.width())) & (wiped | sequencer.end_o));
-            entered.next_when(m, h, here, mux(wiped, ty.lit(0), entered.q.at(h).wrapping_add(1)));
+            let changes = wiped | sequencer.end_o | restorer.enters;
+            let here = m.wire("entered_here", head.eq(h.value(head.width())) & changes);
+            let before = mux(restorer.works, restored, entered.q.at(h));
+            entered.next_when(m, h, here, mux(wiped, ty.lit(0), before.wrapping_add(1)));
         });
         let numbers = m.instance("u_numbers", Ram::words(spec.rows().max(2), ty.width, RamImplementation::Inferred));
-        m.connect(numbers.write_i, sequencer.write_o & !sequencer.again_o);
+        m.connect(numbers.write_i, (sequencer.write_o & !sequencer.again_o) | restorer.ports.write_o);
         m.connect(numbers.write_address_i, row);
-        m.connect(numbers.data_i, entered.q.at(head));
+        m.connect(numbers.data_i, mux(restorer.works, restored, entered.q.at(head)));
         m.connect(numbers.read_i, saver.access.valid);
         m.connect(numbers.read_address_i, row);
         m.connect(number, numbers.data_o);

@@ -6,7 +6,7 @@
 use super::{ScoreMemory, ScoreMemoryPorts};
 use crate::blocks::common::before;
 use crate::blocks::kelle::score_register_file::half;
-use crate::lang::{Module, bit, bits_for, select, sint, uint};
+use crate::lang::{Module, Signal, bit, bits_for, mux, select, sint, uint};
 
 impl ScoreMemory {
     pub(super) fn properties(&self, m: &mut Module, io: &ScoreMemoryPorts) {
@@ -25,6 +25,15 @@ impl ScoreMemory {
             m.comment("One write: a token comes, or goes, or something is added to the score that was read.");
             let read = before(m, "model_read_q", io.read_row_i);
             let comes = m.wire("model_comes", io.set_valid_i & !busy);
+            let new = io.set_score_i.map_or(ty.lit(0), |score| m.wire("model_new", score));
+            if io.set_score_i.is_some() && self.heads > 1 {
+                let of = |row: Signal| {
+                    let firsts: Vec<_> = (1..self.heads).map(|h| row.ge(h * part)).collect();
+                    firsts.into_iter().fold(uint(8).lit(0), |sum, one| sum.wrapping_add(one.extend(8)))
+                };
+                let same = m.wire("model_same_head", of(io.set_row_i).eq(of(read)));
+                m.assume("a_score_comes_to_the_head_that_was_read", !(comes & new.any()) | same);
+            }
             let goes = m.wire("model_goes", io.clear_valid_i & !comes & !busy);
             let there = m.wire("model_there", read.lt(rows) & holds.q.at(read));
             let drops = io.drop_valid_i.map(|drop| m.wire("model_drops", drop & there & !(comes | goes)));
@@ -51,7 +60,7 @@ impl ScoreMemory {
                     let clear = m.wire("model_clear", goes & io.clear_row_i.eq(here));
                     let add = m.wire("model_add", adds & read.eq(here));
                     let total = m.wire("model_total", select(&[(add, kept)], scores.q.at(i)));
-                    scores.next(m, i, select(&[(set, ty.lit(0)), (mine, half(total))], total));
+                    scores.next(m, i, select(&[(set, mux(mine, half(new), new)), (mine, half(total))], total));
                     holds.next(m, i, (holds.q.at(i) & !clear) | set);
                     let mut renewed = add;
                     if let (Some(drops), Some(dropped)) = (drops, &dropped) {
@@ -59,7 +68,7 @@ impl ScoreMemory {
                         dropped.next(m, i, !set & !clear & (drop | dropped.q.at(i)));
                         renewed = renewed | drop;
                     }
-                    old.next(m, i, !set & (mine | (old.q.at(i) & !renewed)));
+                    old.next(m, i, mux(set, mine & new.any(), mine | (old.q.at(i) & !renewed)));
                     let left = holds.q.at(i) & old.q.at(i) & !(set | clear | renewed);
                     m.assume("no_row_is_left_behind", !(mine & left));
                 });
@@ -89,6 +98,9 @@ impl ScoreMemory {
             m.cover("an_old_score_is_read", there & old.q.at(read) & io.score_o.any());
             m.cover("ages_twice", twice.q.msb() & there & io.score_o.any());
             m.cover("promotes", io.promoted_valid_o);
+            if io.set_score_i.is_some() {
+                m.cover("a_score_comes_to_a_head_that_aged", comes & new.any() & twice.q.any());
+            }
             if let Some(dropped) = &dropped {
                 m.cover("a_dropped_score_grows", adds & dropped.q.at(read) & kept.any());
             }

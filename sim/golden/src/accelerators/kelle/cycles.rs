@@ -5,6 +5,7 @@
 mod attention;
 mod linear;
 mod pages;
+mod saved;
 mod steps;
 mod timing;
 mod token;
@@ -14,12 +15,13 @@ use crate::accelerators::job::Accelerator;
 use crate::accelerators::memory::Memory;
 
 use super::{KelleTop, Operation};
-use attention::{Saved, Tokens};
+use attention::Tokens;
 use linear::Product;
+use saved::{Restored, Saved};
 pub use steps::Array;
 pub use timing::Timing;
 
-/// Operands of a product, of attention, or of a save, used or not.
+/// Operands of a product, of attention, of a save, or of a restore, used or not.
 const OPERANDS: u64 = 4;
 
 /// Operations are done, because times depend on what heads hold.
@@ -65,6 +67,17 @@ impl Recurrence<KelleTop> for Timing {
             Operation::Save(save) => {
                 let saved = Saved::new(self, save, (begin(1), &mut dmas));
                 Course::new(begin(1), dmas, saved).making(save.events(shape))
+            }
+            Operation::Restore(restore) => {
+                let executed = accelerator.execute(operation.clone(), memory);
+                if let Some(&code) = executed.codes.first() {
+                    return Err(code);
+                }
+                let tokens = accelerator.head(restore.head).tokens;
+                let came = tokens.len() - restore.saved.rows as usize;
+                let held = tokens[came..].iter().map(|token| token.slot.is_some()).collect();
+                let restored = Restored::new(self, (restore, held), (begin(1), &mut dmas));
+                return Ok(Course::new(begin(1), dmas, restored).making(restore.events(shape)));
             }
             // A row of the cache is cleared in each cycle.
             Operation::Clear(clear) => until(1 + clear.heads as u64 * u64::from(shape.slots + 1)),

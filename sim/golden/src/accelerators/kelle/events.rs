@@ -1,6 +1,6 @@
 //! Events of products, of attention, and of saved tokens. Refreshes are no part of an operation: they come with time.
 
-use super::{Attention, Linear, Save, Shape};
+use super::{Attention, Linear, Restore, Save, Shape};
 use crate::accelerators::events::{Event, Events, kind};
 
 /// Bits of a byte of a weight or a vector, of a number of fp16, and of a number of a row.
@@ -90,5 +90,12 @@ impl Save {
     /// Both bytes of keys and values are read at once.
     pub(super) fn events(&self, shape: &Shape) -> Events {
         cache(shape, "cache read", kind::EDRAM_READ, 4 * self.out.rows)
+    }
+}
+
+impl Restore {
+    /// Both bytes of keys and values are written at once.
+    pub(super) fn events(&self, shape: &Shape) -> Events {
+        cache(shape, "cache write", kind::EDRAM_WRITE, 4 * self.saved.rows)
     }
 }

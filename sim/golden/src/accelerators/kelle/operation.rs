@@ -108,6 +108,17 @@ pub struct Save {
     pub out: Command,
 }
 
+/// Saved tokens to bring back to a head.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restore {
+    /// The head.
+    pub head: usize,
+    /// Elements of a vector.
+    pub elements: u64,
+    /// Where the tokens are: rows as a save writes them.
+    pub saved: Command,
+}
+
 /// Intervals in cycles for high bytes and for low bytes, and the threshold of high scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refresh {
@@ -134,6 +145,8 @@ pub enum Operation {
     Refresh(Refresh),
     /// Cached tokens to write to memory.
     Save(Save),
+    /// Saved tokens to bring back.
+    Restore(Restore),
     /// A token to give a slot.
     Recompute(Recompute),
 }
@@ -148,13 +161,13 @@ impl job::Operation for Operation {
             Self::Attention(operation) => &operation.out,
             Self::Vector(operation) => operation.out(),
             Self::Save(operation) => &operation.out,
-            Self::Clear(_) | Self::Refresh(_) | Self::Recompute(_) => &NOTHING,
+            Self::Clear(_) | Self::Refresh(_) | Self::Restore(_) | Self::Recompute(_) => &NOTHING,
         }
     }
 
     fn outs(&self) -> Vec<&Command> {
         match self {
-            Self::Clear(_) | Self::Refresh(_) | Self::Recompute(_) => Vec::new(),
+            Self::Clear(_) | Self::Refresh(_) | Self::Restore(_) | Self::Recompute(_) => Vec::new(),
             _ => vec![self.out()],
         }
     }
@@ -343,5 +356,31 @@ impl Save {
         let out = fields.rows([56, 48], count.into(), row_bytes);
         places([&out], limits, shape.vector.address_width)?;
         Ok(Self { head: head as usize, first: first as usize, elements: elements.into(), out })
+    }
+}
+
+impl Restore {
+    /// The operation in the fields after a header, if heads have so many tokens.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    ///
+    /// # Panics
+    /// There are fewer than 24 words.
+    pub fn check(
+        shape: &Shape,
+        limits: &Limits,
+        fields: Fields<'_>,
+        tokens: impl Fn(usize) -> u64,
+    ) -> Result<Self, u8> {
+        let word = |at| fields.word(at);
+        demand(fields.are_zero([52].into_iter().chain((64..128).step_by(4))), code::RESERVED)?;
+        let (head, first, count, elements) = (word(32), word(36), word(40), word(44));
+        demand(head < shape.heads && count > 0 && are_elements(shape, elements), code::SIZE)?;
+        let all = u64::from(first) + u64::from(count);
+        demand(u64::from(first) == tokens(head as usize) && all <= shape.slots.into(), code::SIZE)?;
+        let saved = fields.rows([56, 48], count.into(), HEAD_BYTES + 4 * u64::from(elements));
+        places([&saved], limits, shape.vector.address_width)?;
+        Ok(Self { head: head as usize, elements: elements.into(), saved })
     }
 }

@@ -171,6 +171,11 @@ impl Replay {
         })
     }
 
+    /// A saved token comes back.
+    pub(super) fn restore(&mut self, token: &Token) {
+        self.shown(&[token], |replay| replay.write(token).map(|_| Shown::default()));
+    }
+
     fn shown(&mut self, tokens: &[&Token], read: impl FnOnce(&mut Self) -> Result<Shown, String>) -> Shown {
         if self.fault.is_none() {
             match read(self) {

@@ -38,7 +38,7 @@ pub struct Shape {
     pub interval_bits: u32,
     /// Rows of a bank.
     pub cache_rows: u32,
-    /// Whether cached tokens can be written to memory.
+    /// Whether cached tokens can be written to memory, and come back.
     pub save: bool,
     /// Tokens of a head that may be kept as inputs and recomputed; 0: there is no such operation.
     pub recompute: u32,

@@ -12,6 +12,7 @@ mod random;
 mod recompute;
 mod registers;
 mod replay;
+mod restore;
 mod steps;
 
 /// Panels of 32 columns in groups of 4; heads of up to 5 tokens after a step, vectors of up to 8 elements.
@@ -65,6 +66,11 @@ impl Descriptor {
     /// The tokens of head 1 from position `first` on, to 0x7000.
     fn save(first: u32, tokens: u32) -> Self {
         Self::of(6).words(&[(32, 1), (36, first), (40, tokens), (44, 4), (48, 128)]).long(56, 0x7000)
+    }
+
+    /// Tokens that come to `head`, which has `first` tokens, from 0x7000.
+    fn restore(head: u32, first: u32, tokens: u32) -> Self {
+        Self::of(7).words(&[(32, head), (36, first), (40, tokens), (44, 4), (48, 128)]).long(56, 0x7000)
     }
 
     fn clear(first: u32, heads: u32) -> Self {

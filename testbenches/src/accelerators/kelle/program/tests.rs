@@ -56,6 +56,7 @@ fn all_kinds_of_jobs() {
                     Operation::Clear(_) => "clear",
                     Operation::Refresh(_) => "refresh",
                     Operation::Save(_) => "save",
+                    Operation::Restore(_) => "restore",
                     Operation::Recompute(_) => "recompute",
                 };
                 let counts = e.operation.counts;
@@ -86,6 +87,7 @@ fn all_kinds_of_jobs() {
         ("clear", 30),
         ("refresh", 30),
         ("save", 20),
+        ("restore", 50),
         ("recompute", 10),
     ] {
         assert!(seen[kind] > least, "{kind} in {seen:?}");

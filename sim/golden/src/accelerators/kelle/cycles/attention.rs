@@ -1,10 +1,9 @@
-//! Tokens of a head, one after the other, and tokens that are saved to memory: from the first command to the last
-//! answer.
+//! Tokens of a head, one after the other: from the first command to the last answer.
 
-use super::super::{Attention, HEAD_BYTES, Save};
+use super::super::Attention;
 use super::timing::Timing;
 use super::token::{Counts, KEYS, QUERIES, Token, VALUES, load};
-use crate::accelerators::cycles::{Dmas, Flow, Reader, latest};
+use crate::accelerators::cycles::{Dmas, Flow, Reader};
 use crate::common::bus::Command;
 
 /// Attention in flight.
@@ -154,48 +153,5 @@ impl Flow for Tokens {
 
     fn given(&mut self, time: u64) {
         self.given = Some(time);
-    }
-}
-
-/// Tokens that are saved to memory.
-#[derive(Clone, Debug)]
-pub(super) struct Saved {
-    begin: u64,
-    /// Beats before a key, and beats of a key or a value.
-    head: i64,
-    vector: i64,
-}
-
-impl Saved {
-    /// Tokens whose command is offered in the cycle after `begin`.
-    pub fn new(timing: &Timing, operation: &Save, (begin, dmas): (u64, &mut Dmas)) -> Self {
-        dmas.writer.offer(&operation.out, begin + 1);
-        let beats = |bytes: u64| (bytes / timing.shell.bus_bytes) as i64;
-        Self { begin, head: beats(HEAD_BYTES), vector: beats(2 * operation.elements) }
-    }
-
-    /// A token is looked up; its key is read and leaves after the score; then its value is read.
-    fn next(&self, dmas: &Dmas) -> Option<u64> {
-        let came = &dmas.writer.came;
-        let n = came.known();
-        let place = n % (self.head + 2 * self.vector);
-        let reading = match place {
-            0 => 4,
-            _ if place == self.head + self.vector => 3,
-            _ => 1,
-        };
-        let before = if n == 0 { Some(self.begin + reading) } else { came.behind(n - 1, reading) };
-        latest([before, dmas.writer.free(n)])
-    }
-}
-
-impl Flow for Saved {
-    fn advance(&mut self, dmas: &mut Dmas) -> bool {
-        let mut moved = false;
-        while let Some(time) = self.next(dmas) {
-            dmas.writer.came.push(time);
-            moved = true;
-        }
-        moved
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::accelerators::cycles::{Dma, Frame, Unit, advance, end};
-use crate::accelerators::kelle::{Attention, Linear};
+use crate::accelerators::kelle::{Attention, Linear, Restore};
 use crate::common::bus::Command;
 
 /// An array of `rows` x `columns` PEs, and a bus of so many bytes.
@@ -171,5 +171,28 @@ fn many_tokens_cost_their_steps_and_their_results() {
         let of = |columns| linear(&timing, 64, [channels, columns]);
         let results = 14 * (66 + 4) + 82;
         assert_eq!(of(640) - of(320), 10 * (channels / 32 * 128 - 126 + results), "{channels} channels");
+    }
+}
+
+/// Tokens that come back take their beats and the write of a row of the cache; those with a slot a cycle more.
+#[test]
+fn tokens_come_back_beat_by_beat() {
+    for bus_bytes in [16, 64] {
+        let timing = timing(32, 32, bus_bytes);
+        for elements in [32, 64, 128] {
+            let row = 64 + 4 * elements;
+            let of = |held: &[bool]| {
+                let saved = rows(0x10_0000, row, held.len() as u64);
+                let mut dmas = timing.shell.dmas(&Turns::default());
+                let restore = Restore { head: 0, elements, saved };
+                let restored = Restored::new(&timing, (&restore, held.to_vec()), (0, &mut dmas));
+                end(&mut { restored }, &mut dmas, &mut Turns::default())
+            };
+            let beats = row / bus_bytes;
+            let (few, many) = (of(&[false; 10]), of(&[false; 60]));
+            assert_eq!(many - few, 50 * (beats + 1), "{bus_bytes} bytes, {elements} elements");
+            let held: Vec<bool> = (0..60).map(|k| k < 7).collect();
+            assert_eq!(of(&held) - many, 7, "{bus_bytes} bytes, {elements} elements");
+        }
     }
 }

@@ -48,6 +48,7 @@ fn reserved() {
         (Descriptor::clear(0, 1), [40..128, 0..0]),
         (Descriptor::refresh(), [52..128, 0..0]),
         (Descriptor::save(0, 1), [52..56, 64..128]),
+        (Descriptor::restore(2, 0, 1), [52..56, 64..128]),
     ] {
         assert_eq!(code_of(good.clone()), 0, "{good:?}");
         for at in zeros.into_iter().flatten() {
@@ -58,10 +59,12 @@ fn reserved() {
 
 #[test]
 fn operations_there_are() {
-    for (opcode, expected) in [(0, code::OPCODE), (7, code::OPCODE)] {
+    for (opcode, expected) in [(0, code::OPCODE), (8, code::OPCODE)] {
         assert_eq!(code_of(Descriptor::linear().byte(5, opcode)), expected, "{opcode}");
     }
-    assert_eq!(code_on(&top_of(Shape { save: false, ..SHAPE }), &Descriptor::save(0, 1)), code::FIELD);
+    for operation in [Descriptor::save(0, 1), Descriptor::restore(1, 2, 1)] {
+        assert_eq!(code_on(&top_of(Shape { save: false, ..SHAPE }), &operation), code::FIELD);
+    }
     // `vector_top` has its own tests of the vector operation.
     let vector = Descriptor::of(3).words(&[(32, 1), (36, 4), (56, 64), (92, 64)]);
     let vector = vector.longs(&[(64, 0x7000), (104, 0x6000)]);
@@ -105,6 +108,17 @@ fn sizes() {
     assert_eq!([0, 4, 5, 8, 12].map(|elements| checked(Descriptor::save(0, 1).word(44, elements))), [9, 0, 9, 0, 9]);
 }
 
+/// The head must have as many tokens as the descriptor says, and has room for the others.
+#[test]
+fn sizes_of_what_comes_back() {
+    let with = |head, first, tokens| checked(Descriptor::restore(head, first, tokens));
+    assert_eq!([with(1, 2, 1), with(1, 2, 3), with(1, 2, 4), with(1, 2, 0), with(1, 2, u32::MAX)], [0, 0, 9, 9, 9]);
+    assert_eq!([with(1, 0, 1), with(1, 1, 1), with(1, 3, 1), with(1, u32::MAX, 3)], [9; 4]);
+    assert_eq!([with(0, 0, 5), with(0, 0, 6), with(3, 0, 1), with(u32::MAX, 0, 1)], [0, 9, 9, 9]);
+    let elements = |elements| checked(Descriptor::restore(1, 2, 1).word(44, elements));
+    assert_eq!([0, 4, 5, 8, 12].map(elements), [9, 0, 9, 0, 9]);
+}
+
 /// An operand, in the order of the checks: the offset of its address, the offset of its stride, and the bytes from its
 /// first to its last byte.
 type Place = (usize, Option<usize>, u64);
@@ -114,9 +128,12 @@ fn alignment_and_window_of_each_operand() {
     let linear: Vec<Place> = vec![(64, Some(52), 70), (72, None, 96), (80, None, 48), (88, Some(60), 76)];
     let attention = vec![(96, Some(80), 80), (104, Some(84), 72), (112, Some(88), 72), (120, Some(92), 80)];
     let save = vec![(56, Some(48), 208)];
-    for (good, places) in
-        [(Descriptor::linear(), linear), (Descriptor::attention(), attention), (Descriptor::save(0, 2), save)]
-    {
+    for (good, places) in [
+        (Descriptor::linear(), linear),
+        (Descriptor::attention(), attention),
+        (Descriptor::save(0, 2), save.clone()),
+        (Descriptor::restore(1, 2, 2), save),
+    ] {
         for (address, stride, bytes) in places {
             let with = |to: u64| checked(good.clone().long(address, to));
             for low in [1, 2, 16, 32, 63] {
@@ -187,6 +204,7 @@ fn checks_in_their_order() {
         (code::WINDOW, |d| d.long(56, 0xff80)),
     ];
     in_order(&Descriptor::save(0, 2), &save);
+    in_order(&Descriptor::restore(1, 2, 2), &save);
     in_order(&Descriptor::clear(0, 1), &[(code::RESERVED, |d| d.byte(127, 1)), (code::SIZE, |d| d.word(36, 9))]);
     in_order(&Descriptor::refresh(), &[(code::RESERVED, |d| d.byte(127, 1)), (code::SIZE, |d| d.word(36, 9))]);
 }

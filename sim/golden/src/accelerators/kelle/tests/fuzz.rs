@@ -13,6 +13,7 @@ fn mutated() -> impl Strategy<Value = Descriptor> {
         1 => Just(Descriptor::clear(0, 2)),
         1 => Just(Descriptor::refresh()),
         2 => Just(Descriptor::save(0, 1)),
+        2 => (0..3u32, 0..4u32, 1..6u32).prop_map(|(head, first, tokens)| Descriptor::restore(head, first, tokens)),
     ];
     let value = prop_oneof![
         prop::sample::select(vec![0, 1, 2, 4, 8, 63, 64, 128, 0x1000, u32::MAX]),
@@ -43,7 +44,7 @@ proptest! {
     fn nothing_in_memory_does_harm(
         first in prop_oneof![4 => mutated(), 1 => random()],
         second in prop_oneof![4 => mutated(), 1 => random()],
-        opcode in prop::option::of(1..7u8),
+        opcode in prop::option::of(1..8u8),
         bytes in prop::collection::vec((0x2000..0x8000u64, any::<u8>()), 0..40),
     ) {
         let (mut first, second) = (short(first), short(second));

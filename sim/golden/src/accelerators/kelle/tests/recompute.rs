@@ -112,8 +112,8 @@ fn checks() {
         assert_eq!(ends(recompute(1, 0, 0).byte(at, 0x40)), code::RESERVED, "byte {at}");
     }
     assert_eq!(
-        [recompute(1, 0, 2), recompute(1, 0, 1), recompute(1, 1, 2), Descriptor::of(7)].map(&mut ends),
-        [0, 15, 15, 15]
+        [recompute(1, 0, 2), recompute(1, 0, 1), recompute(1, 1, 2), Descriptor::of(9)].map(&mut ends),
+        [0, 15, 15, 4]
     );
     // The slot does not come. Places of operands are checked first.
     assert_eq!([again(2, 0), again(0, 0), again(2, 0).long(112, 1), again(3, 0)].map(&mut ends), [15, 15, 8, 0]);
