@@ -102,12 +102,12 @@ module non_zero_quantizer_l32_g131 (
         : {1'b0, $unsigned($signed(tile_lo_i[8*i +: 8]))};
     wire [8:0] dividend = tile_open_i[i] ? low_end : below ? 9'd0 : above ? tile_range_i[9*i +: 9]
         : {1'b0, distance[7:0]};
-    wire [8:0] half = {1'b0, tile_range_i[9*i + 1 +: 8]};
+    wire [7:0] half = tile_range_i[9*i + 1 +: 8];
     wire down = tile_open_i[i] & positive;
-    wire [8:0] bias = half - {8'd0, down & !tile_range_i[9*i]};
+    wire [7:0] bias = half - {7'd0, down & !tile_range_i[9*i]};
     wire [2:0] shift = shift_difference[2:0];
     wire [16:0] scaled = {6'd0, {dividend, 2'd0}} << shift;
-    wire [16:0] numerator = scaled - {8'd0, dividend} + {8'd0, bias};
+    wire [16:0] numerator = scaled - {8'd0, dividend} + {9'd0, bias};
     wire [9:0] high_shifted_0 = {numerator[16:8], numerator[7]};
     wire signed [10:0] high_less_0 = $signed({1'b0, high_shifted_0})
         - $signed({2'd0, tile_range_i[9*i +: 9]});

@@ -39,12 +39,67 @@ pub fn bench(p: &CacheReader) -> anyhow::Result<Box<dyn sim::Bench>> {
                 read.missing = 1 << rng.random_range(0..32u8);
             }
             read.play(&p, sim, run, stalls, broken)?;
+            for (rate, bits) in LONG {
+                if rng.random_range(0..rate) == 0 {
+                    long(&p, sim, run, (1 << bits) + rng.random_range(0..1 << bits), &mut rng)?;
+                }
+            }
             if number % 16 == 15 {
                 sim.reset(1)?;
             }
         }
         Ok(())
     })
+}
+
+/// Of so many reads one is followed by a damaged stream of at least two to the power of so many blocks. All of its
+/// blocks are taken, as fast as they can, so high bits of their number count down.
+const LONG: [(u32, u32); 2] = [(512, 12), (16_384, 18)];
+
+/// A damaged stream of so many blocks: none is left, and none is taken twice.
+fn long(p: &CacheReader, sim: &mut Sim, run: &mut Run, blocks: u64, rng: &mut StimulusRng) -> sim::Result<()> {
+    let size = p.block_bytes as usize;
+    let shape = (p.lanes as usize, p.tiles as usize, p.levels as usize, size);
+    // A first block after which nothing is rebuilt, whatever follows.
+    let mut first = || (0..size).map(|_| rng.random()).collect::<Vec<u8>>();
+    let bytes = std::iter::repeat_with(&mut first).take(100).find(|bytes| {
+        let (given, damaged) = read_back(&bytes.repeat(1 << 8), 0, usize::from(u16::MAX), shape);
+        given.is_empty() && damaged
+    });
+    let Some(bytes) = bytes else { return Ok(()) };
+    sim.poke(sim.input("block_data_i")?, &Bits::pack(8, bytes.iter().map(|&b| b.into())));
+    let pokes = [("tail_used_i", 0), ("read_blocks_i", blocks), ("read_tokens_i", 1), ("read_valid_i", 1)];
+    for (name, value) in pokes.into_iter().chain(["tile_ready_i", "end_ready_i"].map(|name| (name, 1))) {
+        sim.poke_u64(sim.input(name)?, value);
+    }
+    sim.settle()?;
+    run.expect_u64(sim, sim.output("read_ready_o")?, 1)?;
+    sim.tick()?;
+    let block = sim.input("block_valid_i")?;
+    sim.poke_u64(sim.input("read_valid_i")?, 0);
+    sim.poke_u64(block, 1);
+    let [ready, tile, end] = ["block_ready_o", "tile_valid_o", "end_valid_o"].map(|name| sim.output(name));
+    let (ready, tile, end) = (ready?, tile?, end?);
+    let (mut taken, mut waited) = (0, 0);
+    while waited < 200 {
+        sim.settle()?;
+        let (takes, ends) = (sim.peek_u64(ready), sim.peek_u64(end));
+        run.expect_u64(sim, tile, 0)?;
+        taken += takes;
+        waited = if takes == 1 { 0 } else { waited + 1 };
+        if ends == 1 {
+            run.expect_u64(sim, sim.output("end_damaged_o")?, 1)?;
+            break;
+        }
+        sim.tick()?;
+    }
+    run.expect_equal(sim, "block_ready_o", "blocks that were taken before the end", blocks, taken)?;
+    run.expect_u64(sim, end, 1)?;
+    sim.tick()?;
+    for name in ["block_valid_i", "tile_ready_i", "end_ready_i"] {
+        sim.poke_u64(sim.input(name)?, 0);
+    }
+    Ok(())
 }
 
 /// A read, and the contents of memory.

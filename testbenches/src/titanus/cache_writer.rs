@@ -100,7 +100,10 @@ struct Session {
 impl Session {
     fn random(p: &CacheWriter, rng: &mut StimulusRng) -> Self {
         let width = (p.lanes * p.tiles) as usize;
-        let count = rng.random_range(1..=2 * (p.buffer_tokens as usize).min(8) + 6);
+        let most = 2 * (p.buffer_tokens as usize).min(8) + 6;
+        // Now and then so many that the numbers of blocks have some bits.
+        let most = if rng.random_range(0..64u8) == 0 { 8 * most } else { most };
+        let count = rng.random_range(1..=most);
         let prefill = [0, count, count / 2, count + 3, long_prefill(rng)][rng.random_range(0..5usize)];
         let clear = (rng.random_range(0..3u8) == 0).then(|| rng.random_range(0..200));
         let sides = [(); 2].map(|()| pruned_tokens(rng, width, count));

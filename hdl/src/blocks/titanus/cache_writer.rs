@@ -8,7 +8,7 @@ use super::format::demand_chunk_fits;
 use super::{ByteBlock, KvCompressor, KvCompressorPorts, OpenTail, bits_type};
 use crate::lang::{
     About, Block, Bundle, CatalogBlock, Field, FieldArray, In, InStream, Module, Out, OutBundle, OutStream, Proof,
-    Signal, Stream, Timing, bit, bundle, cat, index_width, mux, parameters, ports, sint, uint,
+    Signal, Stream, Timing, Type, bit, bits_for, bundle, cat, index_width, mux, parameters, ports, sint, uint,
 };
 
 /// Bits of a number of blocks.
@@ -116,6 +116,11 @@ impl CacheWriter {
         let Self { lanes, tiles, levels, buffer_tokens, block_bytes } = *self;
         KvCompressor { lanes, tiles, levels, buffer_tokens, layers: 1, block_bytes, checksum: true, spare_blocks: 0 }
     }
+
+    /// Type of a number of blocks of one stream: as many as the most tokens can have.
+    fn number(&self) -> Type {
+        uint(bits_for(self.compressor().most_blocks((1 << TOKENS) - 1)).min(BLOCKS))
+    }
 }
 
 const STATES: [&str; 5] = ["Closed", "Configure", "Begin", "Open", "Drop"];
@@ -129,7 +134,8 @@ impl Block for CacheWriter {
             come in the order in which they become full, each side's in its own order. settled_o comes a few cycles\n\
             after the last tile of a token, and, in a sequence with a prefill, not before all tokens of the prefill\n\
             came. With it, blocks and tail of a side are a whole stream. clear_i at any time, also beside a start,\n\
-            which then begins nothing. Tiles wait until a sequence is open. A start with a width outside of 2 to 8\n\
+            which then begins nothing. Tiles wait until a sequence is open. A sequence has at most 65535 tokens;\n\
+            the numbers of its blocks are as wide as these need. A start with a width outside of 2 to 8\n\
             begins a sequence with the widths and thresholds of the one before: the sender of the start checks it.",
         reference: "Titanus, section 4.3",
     };
@@ -243,10 +249,11 @@ impl CacheWriter {
         for (k, (name, side)) in ["k", "v"].into_iter().zip(sides).enumerate() {
             let turn = if k == 0 { !values } else { values };
             m.connect(side.ready, drops | (io.block.ready & turn));
-            let number = m.reg_init(&format!("{name}_blocks_q"), uint(BLOCKS), 0);
-            let more = number.q.wrapping_add((gone & turn).extend(BLOCKS));
-            number.next(mux(started, uint(BLOCKS).lit(0), more));
-            numbers.push(number.q);
+            let count = self.number();
+            let number = m.reg_init(&format!("{name}_blocks_q"), count, 0);
+            let more = number.q.wrapping_add((gone & turn).extend(count.width));
+            number.next(mux(started, count.lit(0), more));
+            numbers.push(number.q.extend(BLOCKS));
             if let Some(crc) = side.crc {
                 m.unused(crc);
             }
@@ -359,12 +366,12 @@ impl CacheWriter {
         kept.next(shown);
         m.assume(&format!("{name}_stay"), !waited.q | (blocks.valid & shown.eq(kept.q)));
 
-        let count = uint(BLOCKS);
+        let count = self.number();
         let left = m.reg_init(&named("left_q"), count, 0);
         let leaves = m.wire(&named("leave"), blocks.fire() & !drops);
-        left.next(mux(started, count.lit(0), left.q.wrapping_add(leaves.extend(BLOCKS))));
-        m.assert_always(&format!("blocks_of_{name}_are_counted"), number.eq(left.q));
-        let right = io.block.number.eq(left.q) & io.block.data.data.eq(blocks.data.data);
+        left.next(mux(started, count.lit(0), left.q.wrapping_add(leaves.extend(count.width))));
+        m.assert_always(&format!("blocks_of_{name}_are_counted"), number.eq(left.q.extend(BLOCKS)));
+        let right = io.block.number.eq(left.q.extend(BLOCKS)) & io.block.data.data.eq(blocks.data.data);
         m.assert_always(&format!("blocks_of_{name}_in_order"), !(io.block.valid & mine) | right);
         m.assert_always(&format!("{name}_leave_as_offered"), leaves.eq(io.block.fire() & mine));
         m.assert_always(&format!("{name}_end_when_given_up"), !over | drops);

@@ -54,6 +54,14 @@ impl KvCompressor {
         index_width(u64::from(self.layers))
     }
 
+    /// Blocks of the longest stream of so many tokens of any kind: the bound of the contract.
+    pub(super) fn most_blocks(&self, tokens: u64) -> u64 {
+        let [lanes, levels] = [self.lanes, self.levels].map(u64::from);
+        let opened = 18 * levels * lanes;
+        let bits = 16 + u64::from(self.tiles) * ((2 + 19 * lanes) + tokens * (2 + 11 * lanes) + opened);
+        bits.div_ceil(8 * u64::from(self.block_bytes))
+    }
+
     /// Blocks of the longest stream of so many tokens of prefill.
     fn longest_stream(&self, tokens: u64) -> u64 {
         let lanes = u64::from(self.lanes);

@@ -165,10 +165,10 @@ impl NonZeroQuantizer {
         let inside = mux(above, range, distance.as_uint().truncate(8).extend(RANGE_BITS));
         let clamped = mux(below, range.ty().lit(0), inside);
         let dividend = m.wire("dividend", mux(open, low_end, clamped));
-        let half = m.wire("half", range.shr(1).extend(RANGE_BITS));
+        let half = m.wire("half", range.shr(1));
         // floor((range - 1) / 2) is one less when range is even.
         let down = m.wire("down", open & positive);
-        let bias = m.wire("bias", half.wrapping_sub((down & !range.bit(0)).extend(RANGE_BITS)));
+        let bias = m.wire("bias", half.wrapping_sub((down & !range.bit(0)).extend(RANGE_BITS - 1)));
         // L d + bias = (d << b) - d + bias, below 256 range.
         let shift = m.wire("shift", io.tile.bits.wrapping_sub(2).truncate(3));
         let scaled = m.wire("scaled", dividend.shl(2).extend(17).shl_by(shift));
