@@ -213,7 +213,7 @@ mod tests {
         let array = ProductParameters { rows: 2, group: 2, channels: 16, ..ProductParameters::default() };
         let design = elaborate(&ProductEngine { axi, array, ..ProductEngine::default() }).unwrap();
         let (traces, limit) = (std::env::temp_dir().join("crane_proofs"), Duration::from_secs(1800));
-        let limits = Options { depth: 16, cover_depth: 24, induction: false, solver: "z3".into(), limit, traces };
+        let limits = Options { depth: 8, cover_depth: 24, induction: false, solver: "z3".into(), limit, traces };
         let found = prove(&Sources::from(&design), &limits).unwrap();
         let bad = found.iter().filter(|property| !property.verdict.is_good()).map(|property| &property.name);
         let bad: Vec<_> = bad.collect();

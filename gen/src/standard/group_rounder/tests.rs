@@ -121,7 +121,7 @@ impl GroupRounder {
                 m.assert_always(&name("nearest"), !here | (nearest & even & signed & size.le(largest)));
                 m.assert_always(&name("others_are_zero"), !begun | counts | !size.any());
                 m.cover(&name("tie"), here & twice.eq(above) & size.eq(2));
-                m.cover(&name("saturates"), here & below.gt(units.wrapping_add(half.shl(1).slice(0..48))) & full);
+                m.cover(&name("saturates"), here & below.ge(units.wrapping_add(half.shl(1).slice(0..48))) & full);
             }
             m.assert_always(&format!("formal_exponent_{g}"), !begun | reached);
         }
