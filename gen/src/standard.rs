@@ -63,6 +63,8 @@ impl Catalogue {
             .block::<PowerLane>("common", common::row::parts::power)
             .block::<SquareLane>("common", common::row::parts::squares)
             .block::<ScaleLane>("common", common::row::parts::scale)
+            .block::<CentreLane>("common", common::row::parts::centre)
+            .block::<ShareLane>("common", common::row::parts::share)
             .block::<RoundHalf>("common", common::row::parts::round)
             .line(
                 Line::<RotaryEmbedding>::new("common", common::row::rotary_embedding::bench)

@@ -200,7 +200,7 @@ pub fn bench(p: &GroupRounder) -> anyhow::Result<Box<dyn Bench>> {
     };
     let inputs = vec!["values_i", "used_i"];
     let outputs = vec![("integers_o", 1), ("exponents_o", 1), ("special_o", 1)];
-    Pipeline { inputs, outputs, enable: None, draw: Box::new(draw), golden: Box::new(golden) }.bench(p)
+    Pipeline { inputs, late: None, outputs, enable: None, draw: Box::new(draw), golden: Box::new(golden) }.bench(p)
 }
 
 #[cfg(test)]

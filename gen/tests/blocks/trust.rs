@@ -30,6 +30,7 @@ const BELOW: &[(&str, f64, f64, &str)] = &[
     ("power_lane", LINES, 76.0, CARRIES),
     ("square_lane", LINES, 80.0, CARRIES),
     ("scale_lane", LINES, 83.0, CARRIES),
+    ("share_lane", LINES, 79.0, CARRIES),
     ("scale_zero_buffer", LINES, 88.0, "the address of the only level"),
     ("crc32", LINES, 58.0, MATRIX),
     ("kv_packer", LINES, 77.0, MATRIX),

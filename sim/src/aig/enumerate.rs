@@ -50,6 +50,21 @@ impl Aig {
         true
     }
 
+    /// The graph as logic of the inputs of some cycles: its bad literals are 1 in the first cycles, or in the later ones.
+    /// With `filled` only later cycles count, in which no start value has any effect. `None`: a latch depends on itself,
+    /// or it is too large. Assumptions are left out.
+    #[must_use]
+    pub fn unrolled_logic(&self, filled: bool) -> Option<Self> {
+        let depth = self.depth()?;
+        let (mut logic, mut bad) = (Logic::default(), BTreeSet::new());
+        for cycle in if filled { depth } else { 0 }..=depth {
+            for &literal in &self.bad {
+                bad.insert(self.unrolled(&mut logic, literal, cycle)?);
+            }
+        }
+        Some(logic.graph(&bad))
+    }
+
     /// The most latches on a way to a bad literal. `None`: a latch depends on itself.
     fn depth(&self) -> Option<u32> {
         let (first, gates) = (self.inputs + 1, self.inputs + 1 + self.latches.len() as u32);
@@ -228,6 +243,24 @@ impl Logic {
         found
     }
 
+    /// A graph whose bad literals these are.
+    fn graph(&self, bad: &BTreeSet<Literal>) -> Aig {
+        let open: Vec<Literal> = bad.iter().copied().filter(|&literal| literal > 1).collect();
+        let (leaves, gates) = self.cone(&open);
+        let map: BTreeMap<u32, u32> = [0].iter().chain(&leaves).chain(&gates).copied().zip(0..).collect();
+        let of = |literal: Literal| 2 * map[&(literal / 2)] | (literal & 1);
+        let both = |&variable: &u32| match self.gate(2 * variable) {
+            Gate::And(a, b) => Some((of(a).max(of(b)), of(a).min(of(b)))),
+            Gate::Leaf => None,
+        };
+        Aig {
+            inputs: leaves.len() as u32,
+            gates: gates.iter().filter_map(both).collect(),
+            bad: bad.iter().map(|&literal| of(literal)).collect(),
+            ..Aig::default()
+        }
+    }
+
     /// The variables of the leaves, and of the gates, that literals depend on; operands before gates.
     fn cone(&self, literals: &[Literal]) -> (Vec<u32>, Vec<u32>) {
         let (mut seen, mut open) = (BTreeSet::new(), literals.iter().map(|l| l / 2).collect::<Vec<_>>());
@@ -398,5 +431,31 @@ mod tests {
             (vec![and(aig, leaves[0], leaves[1])], both)
         });
         assert!(beside.holds_for_all_inputs(EFFORT));
+    }
+
+    /// Whether the logic shows it, for all values of its inputs.
+    fn is_proved(aig: &Aig, filled: bool) -> Option<bool> {
+        let logic = aig.unrolled_logic(filled)?;
+        assert!(logic.latches.is_empty() && Aig::read(&logic.write()).unwrap() == logic);
+        Some(logic.holds_for_all_inputs(EFFORT))
+    }
+
+    #[test]
+    fn unrolled_logic_says_the_same() {
+        for inputs in [2, 5, 9] {
+            assert_eq!(is_proved(&parities(inputs, false), false), Some(true));
+            assert_eq!([false, true].map(|filled| is_proved(&parities(inputs, true), filled)), [Some(false); 2]);
+        }
+        // A latch, and the inverse of a latch of the inverse: they differ by their start values alone.
+        let aig = graph(1, 2, |aig, leaves| (vec![leaves[0], leaves[0] ^ 1], differ(aig, leaves[1], leaves[2] ^ 1)));
+        assert_eq!([false, true].map(|filled| is_proved(&aig, filled)), [Some(false), Some(true)]);
+        // An input and the input of the cycle before are two inputs.
+        let aig = graph(1, 1, |aig, leaves| (vec![leaves[0]], differ(aig, leaves[0], leaves[1])));
+        assert_eq!([false, true].map(|filled| is_proved(&aig, filled)), [Some(false); 2]);
+        let looped = graph(1, 1, |aig, leaves| (vec![and(aig, leaves[0], leaves[1])], leaves[1]));
+        assert_eq!(is_proved(&looped, true), None);
+        // Constants: never bad, and always.
+        let (never, always) = (graph(1, 0, |_, _| (vec![], 0)), graph(1, 0, |_, _| (vec![], 1)));
+        assert_eq!([&never, &always].map(|aig| is_proved(aig, false)), [Some(true), Some(false)]);
     }
 }

@@ -25,7 +25,7 @@ use super::miter::{Closed, Subject, at_once, miter, script};
 use super::mutants::Mutants;
 use super::parts;
 use super::report::Outcome;
-use super::side_by_side::{IN_ANY_STATE, IN_ONE_STATE, LARGE, ROUNDS, answer, side_by_side, stay_equal};
+use super::side_by_side::{IN_ANY_STATE, IN_ONE_STATE, LARGE, ROUNDS, UNROLLED, answer, side_by_side, stay_equal};
 use super::sizes::is_small;
 use crate::aig::Aig;
 use crate::process::{ProcessError, Tool};
@@ -81,7 +81,7 @@ fn keys(whole: &Subject, mutations: &[&Mutation], limits: &Limits) -> Result<Vec
     };
     for text in [
         &version,
-        &format!("{ROUNDS} {LARGE} {IN_ANY_STATE} {IN_ONE_STATE} {QUESTIONS:?} {limits:?} {}", parts::RULES),
+        &format!("{ROUNDS} {LARGE} {IN_ANY_STATE} {IN_ONE_STATE} {UNROLLED} {QUESTIONS:?} {limits:?} {}", parts::RULES),
         &script(whole, &[]),
         &miter(whole, 1),
     ] {

@@ -9,7 +9,11 @@
 //! of glue logic, however large the modules are that it joins.
 //!
 //! A module without a reset is a pipeline or logic. Where no solver decides, and few inputs enter what a mutant changes,
-//! all of their values are tried: with all modules open, and with each of the modules inside closed.
+//! all of their values are tried: with all modules open, and with each of the modules inside closed. Else a solver gets
+//! the logic of the inputs of some cycles.
+//!
+//! A whole design without a reset is a pipeline whose outputs mean nothing before it is filled: they show registers that
+//! nobody has set. There the cycles count in which no start value has any effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -27,7 +31,7 @@ use crate::runner::Contract;
 use crate::{Design, Result};
 
 /// Names these rules in the keys of kept verdicts.
-pub(super) const RULES: &str = "parts 3";
+pub(super) const RULES: &str = "parts 4";
 
 /// Time for a question about a part. A question that takes longer is asked about the whole design.
 const TIME: Duration = Duration::from_secs(5);
@@ -60,11 +64,14 @@ pub(super) fn proved(ir: &Elaborated, whole: &Subject, mutations: &[&Mutation], 
                 not_proved(&part, whole, closed, &left, (mutations, How::Solved(limits)))
             })?;
             let tried = if is_top { Vec::new() } else { sizes.tried(mutated) };
-            left.extend(
-                tried.into_iter().try_fold(unsolved, |left, closed| {
-                    not_proved(&part, whole, closed, &left, (mutations, How::Tried))
-                })?,
-            );
+            let untried = tried
+                .into_iter()
+                .try_fold(unsolved, |left, closed| not_proved(&part, whole, closed, &left, (mutations, How::Tried)))?;
+            let is_quick = limits.conflicts == 0;
+            let logic = if is_quick { Vec::new() } else { sizes.unrolled(mutated, |name| has_clock(ir, name)) };
+            left.extend(logic.into_iter().try_fold(untried, |left, closed| {
+                not_proved(&part, whole, closed, &left, (mutations, How::Unrolled(limits)))
+            })?);
         }
         if is_top {
             return Ok((0..mutations.len()).map(|at| !left.contains(&at)).collect());
@@ -74,6 +81,11 @@ pub(super) fn proved(ir: &Elaborated, whole: &Subject, mutations: &[&Mutation], 
         }
     }
     Ok(vec![true; mutations.len()])
+}
+
+/// Whether a module keeps anything.
+fn has_clock(ir: &Elaborated, module: &str) -> bool {
+    ir.part(module).is_none_or(|part| Design::from(&part).clock.is_some())
 }
 
 /// The mutants, by their own module.
@@ -92,6 +104,8 @@ enum How<'a> {
     Solved(&'a Limits),
     /// By all values of the inputs.
     Tried,
+    /// By a solver, as logic of the inputs of some cycles.
+    Unrolled(&'a Limits),
 }
 
 /// The mutants, of the given ones, that are not proved to make no difference in a part with these modules closed.
@@ -103,7 +117,7 @@ fn not_proved(
     (mutations, how): (&[&Mutation], How),
 ) -> Result<Vec<usize>> {
     let design = open_boxes(&Design::from(part));
-    if here.is_empty() || (matches!(how, How::Tried) && design.reset.is_some()) {
+    if here.is_empty() || (!matches!(how, How::Solved(_)) && design.reset.is_some()) {
         return Ok(here.to_vec());
     }
     let closed = if closed.is_empty() { Closed::default() } else { Closed::new(&design, closed)? };
@@ -119,6 +133,7 @@ fn not_proved(
         let proved = match how {
             How::Solved(limits) => stay_equal(&miter, &select, TIME.min(limits.time))?,
             How::Tried => miter.is_equal_for_all_inputs(&select, TRIED),
+            How::Unrolled(limits) => miter.is_equal_unrolled(&select, is_whole, limits.time)?,
         };
         if !proved {
             left.push(at);
@@ -356,6 +371,41 @@ mod tests {
         let closed = tried(&Glue {}, &["keep"]);
         assert!(closed.iter().any(|name| name == "y_o const0"), "{closed:?}");
         assert!(!closed.iter().any(|name| name.starts_with("enters")), "{closed:?}");
+    }
+
+    parameters! {
+        /// No parameters.
+        pub struct Settled {}
+    }
+
+    ports! {
+        /// Ports of [`Settled`].
+        pub struct SettledPorts(_p: &Settled) {
+            /// A bit.
+            x_i: In = bit(),
+            /// 1 from the second cycle on.
+            y_o: Out = bit(),
+        }
+    }
+
+    impl Block for Settled {
+        type Ports = SettledPorts;
+        const ABOUT: About = About { name: "settled", summary: "a register of 1", contract: "1", reference: "" };
+
+        fn build(&self, m: &mut Module, io: &SettledPorts) {
+            let inverse = m.wire("inverse", !io.x_i);
+            let kept = m.reg("kept_q", bit());
+            kept.next(io.x_i | inverse);
+            m.connect(io.y_o, kept.q | io.x_i);
+        }
+    }
+
+    #[test]
+    fn outputs_of_a_pipeline_mean_nothing_before_it_is_filled() {
+        let found = results(&Settled {}, "settled", &Limits::default());
+        let proved = |name: &str| found.iter().any(|(found, proved)| *proved && found == name);
+        // The register starts with 0, which no input shows once it was written.
+        assert!(proved("y_o const1") && !proved("y_o const0") && !proved("y_o inv"), "{found:?}");
     }
 
     #[test]

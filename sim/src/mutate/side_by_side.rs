@@ -68,6 +68,24 @@ pub(super) fn is_proved(shared: &Aig, folder: &Path, time: Duration, is_large: b
     Ok(false)
 }
 
+/// The question about logic that a graph without feedback unrolls to.
+pub(super) const UNROLLED: &str = "read_aiger unrolled.aig; strash; iprove -C 100000";
+
+/// Whether a graph without feedback is proved as logic of the inputs of some cycles. If false, nothing is known.
+fn is_proved_unrolled(graph: &Aig, filled: bool, folder: &Path, time: Duration) -> Result<bool> {
+    let Some(logic) = graph.unrolled_logic(filled) else { return Ok(false) };
+    if logic.is_proved() {
+        return Ok(true);
+    }
+    let path = folder.join("unrolled.aig");
+    std::fs::write(&path, logic.in_any_state().write()).map_err(Error::io(&path))?;
+    match Tool::new("yosys-abc").args(["-c", UNROLLED]).dir(folder).timeout(time).run() {
+        Ok(output) => Ok(output.log().lines().find_map(answer) == Some(Outcome::Equivalent)),
+        Err(ProcessError::Timeout { .. } | ProcessError::Died { .. }) => Ok(false),
+        Err(other) => Err(other.into()),
+    }
+}
+
 /// An answer in a line of ABC's log: `Output 0 of miter "reduced" was asserted in frame 7.`
 pub(super) fn answer(line: &str) -> Option<Outcome> {
     if let Some((_, rest)) = line.split_once("was asserted in frame ") {
@@ -100,6 +118,11 @@ impl Miter {
     /// known.
     pub fn is_equal_for_all_inputs(&self, select: &BTreeMap<u32, bool>, effort: u64) -> bool {
         self.both.with_constants(select).holds_for_all_inputs(effort)
+    }
+
+    /// Whether the chosen mutant is proved to do the same, as [`is_proved_unrolled`] does it.
+    pub fn is_equal_unrolled(&self, select: &BTreeMap<u32, bool>, filled: bool, time: Duration) -> Result<bool> {
+        is_proved_unrolled(&self.both.with_constants(select), filled, self.folder.path(), time)
     }
 
     /// The inputs that choose the mutant at this place of the list.

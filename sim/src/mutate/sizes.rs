@@ -78,6 +78,21 @@ impl Sizes {
         [none].into_iter().chain(alone).collect()
     }
 
+    /// Sets of modules that are closed where a part without feedback is unrolled: all that keep nothing, as `has_clock`
+    /// tells, and none where the part is not too large. Logic is decided sooner than what has a state.
+    pub fn unrolled(&self, mutated: &str, has_clock: impl Fn(&str) -> bool) -> Vec<BTreeSet<String>> {
+        let closed: BTreeSet<String> = self.others(mutated).into_iter().filter(|name| !has_clock(name)).collect();
+        let none = BTreeSet::new();
+        let mut sets = Vec::new();
+        if self.size(&closed) <= OPEN {
+            sets.push(closed);
+        }
+        if self.size(&none) <= 2 * OPEN && sets.first() != Some(&none) {
+            sets.push(none);
+        }
+        sets
+    }
+
     /// The largest modules, with all inside them, that have to be closed so that the others are small enough. None of
     /// them contains `mutated`.
     pub fn largest(&self, mutated: &str) -> BTreeSet<String> {
@@ -140,6 +155,12 @@ mod tests {
         assert_eq!(pair.tried("small"), [names([]), names(["other"])]);
         assert_eq!(pair.tried("pair"), [names([]), names(["other"]), names(["small"])]);
         assert!(sizes().tried("top").is_empty(), "too large");
+    }
+
+    #[test]
+    fn modules_without_a_clock_are_closed_where_a_part_is_unrolled() {
+        assert_eq!(sizes().unrolled("small", |name| name != "large"), [names(["large"]), names([])]);
+        assert_eq!(sizes().unrolled("top", |_| true), [names([])]);
     }
 
     #[test]

@@ -36,9 +36,9 @@ pub use memory::{
 pub use number_format::{NanPolicy, NumberFormat};
 pub use pipeline::{Pipeline, PipelineStage, before};
 pub use row::{
-    InverseRoot, LayerNorm, LayerNormPorts, PowerLane, RmsNorm, RmsNormPorts, RotaryEmbedding, RotaryEmbeddingPorts,
-    RoundHalf, RowAdder, RowFrame, RowFramePorts, RowProduct, RowReciprocal, ScaleLane, Softmax, SoftmaxPorts,
-    SquareLane, VectorUnit, VectorUnitPorts,
+    CentreLane, InverseRoot, LayerNorm, LayerNormPorts, PowerLane, RmsNorm, RmsNormPorts, RotaryEmbedding,
+    RotaryEmbeddingPorts, RoundHalf, RowAdder, RowFrame, RowFramePorts, RowProduct, RowReciprocal, ScaleLane,
+    ShareLane, Softmax, SoftmaxPorts, SquareLane, VectorUnit, VectorUnitPorts,
 };
 pub use shell::{
     Dispatcher, DispatcherPorts, EventCounters, EventCountersPorts, JobController, JobControllerPorts, JobLink,

@@ -3,11 +3,13 @@
 //! What a whole row shows once in a million of its results, such as a late digit of a root, its part shows with every
 //! operand.
 
+use golden::common::float::binary16;
 use golden::common::row::rms_norm::{inverse_root, root as digits_of_root};
 use golden::common::row::softmax::{self, reciprocal};
 use golden::common::row::{NAN, Unrounded, is_nan, is_special, nearest, units};
 use hdl::blocks::common::row::{
-    InverseRoot, PowerLane, RoundHalf, RowAdder, RowProduct, RowReciprocal, ScaleLane, SquareLane, round_latency,
+    CentreLane, InverseRoot, PowerLane, RoundHalf, RowAdder, RowProduct, RowReciprocal, ScaleLane, ShareLane,
+    SquareLane, round_latency,
 };
 use num_bigint::{BigInt, BigUint};
 use rand::RngExt;
@@ -15,6 +17,7 @@ use sim::Bits;
 use sim::stimulus::StimulusRng;
 
 use super::pipeline::Pipeline;
+use super::{root_edge, sharp};
 
 /// A number of any length: its leading bits are 0, the next ones are anything, all ones, or few ones, its last bits may
 /// be 0.
@@ -99,6 +102,7 @@ pub fn adder(p: &RowAdder) -> anyhow::Result<Box<dyn sim::Bench>> {
         inputs: vec!["a_i", "b_i"],
         outputs: vec![("sum_o", 0)],
         enable: None,
+        late: None,
         draw: Box::new(move |rng| vec![number(rng, width), number(rng, width)]),
         golden: Box::new(move |operands| {
             let [a, b] = [0, 1].map(|k: usize| BigInt::from(operands[k].to_biguint()));
@@ -121,6 +125,7 @@ pub fn product(p: &RowProduct) -> anyhow::Result<Box<dyn sim::Bench>> {
         inputs: ports.into_iter().filter(|port| port.0).map(|port| port.1).collect(),
         outputs: vec![("product_o", p.latency())],
         enable: p.held.then_some("enable_i"),
+        late: None,
         draw: Box::new(move |rng| {
             let widths = [(has_a, draws.a_width), (has_b, draws.b_width)];
             widths.into_iter().filter(|port| port.0).map(|port| number(rng, port.1)).collect()
@@ -168,11 +173,11 @@ pub fn root(p: &InverseRoot) -> anyhow::Result<Box<dyn sim::Bench>> {
         inputs: vec!["numerator_i", "denominator_i"],
         outputs: ["digits_o", "exponent_o", "zero_o"].map(|port| (port, latency)).to_vec(),
         enable: None,
-        draw: Box::new(move |rng| {
-            if rng.random_range(0..4u8) == 0 {
-                return vec![some_number(rng, widths[0]), number(rng, widths[1])];
-            }
-            sharp_root(rng, widths)
+        late: None,
+        draw: Box::new(move |rng| match rng.random_range(0..8u8) {
+            0 | 1 => vec![some_number(rng, widths[0]), number(rng, widths[1])],
+            2 | 3 => sharp_root(rng, widths),
+            _ => root_edge::draw(rng, widths),
         }),
         golden: Box::new(move |operands| {
             let root = inverse_root(operands[0].field(0, operands[0].width()), wide(&operands[1]));
@@ -196,6 +201,7 @@ pub fn reciprocals(p: &RowReciprocal) -> anyhow::Result<Box<dyn sim::Bench>> {
         inputs: vec!["a_i"],
         outputs: ["digits_o", "count_o", "zero_o"].map(|port| (port, latency)).to_vec(),
         enable: None,
+        late: None,
         draw: Box::new(move |rng| vec![number(rng, width)]),
         golden: Box::new(move |operands| {
             let a = operands[0].field(0, width);
@@ -230,6 +236,7 @@ pub fn power(p: &PowerLane) -> anyhow::Result<Box<dyn sim::Bench>> {
             ("mantissa_o", PowerLane::latency()),
         ],
         enable: None,
+        late: None,
         draw: Box::new(|rng| vec![bit(rng, 2), half(rng)]),
         golden: Box::new(move |operands| {
             let (counts, x) = (operands[0].bit(0), fp16(&operands[1]));
@@ -255,6 +262,7 @@ pub fn round(p: &RoundHalf) -> anyhow::Result<Box<dyn sim::Bench>> {
         inputs: vec!["sign_i", "magnitude_i", "exponent_i", "infinite_i", "nan_i"],
         outputs: vec![("y_o", round_latency(width))],
         enable: None,
+        late: None,
         draw: Box::new(move |rng| {
             let magnitude = number(rng, width);
             // Its length and the exponent together make a number of fp16.
@@ -285,6 +293,7 @@ pub fn squares(p: &SquareLane) -> anyhow::Result<Box<dyn sim::Bench>> {
         inputs: vec!["used_i", "x_i"],
         outputs: ["square_o", "special_o"].map(|port| (port, SquareLane::latency())).to_vec(),
         enable: None,
+        late: None,
         draw: Box::new(|rng| vec![Bits::truncated(1, (rng.random_range(0..8u8) > 0).into()), half(rng)]),
         golden: Box::new(|operands| {
             let (used, x) = (operands[0].bit(0), fp16(&operands[1]));
@@ -309,6 +318,7 @@ pub fn scale(p: &ScaleLane) -> anyhow::Result<Box<dyn sim::Bench>> {
         inputs: ports[..if gain { 5 } else { 4 }].to_vec(),
         outputs: vec![("y_o", p.latency())],
         enable: None,
+        late: None,
         draw: Box::new(move |rng| {
             let (x, factor) = (finite(rng), some_number(rng, 18));
             let exponent = exponent(rng, 9, -17);
@@ -328,6 +338,105 @@ pub fn scale(p: &ScaleLane) -> anyhow::Result<Box<dyn sim::Bench>> {
             let y = match gain {
                 _ if operands[3].bit(0) || gain.is_some_and(is_nan) => NAN,
                 Some(gain) => exact.gained(gain),
+                None => exact.rounded(),
+            };
+            vec![Some(Bits::truncated(16, y.into()))]
+        }),
+    }
+    .bench(p)
+}
+
+/// The bench of [`ShareLane`]; a vector is a share.
+///
+/// # Errors
+/// None: it has no parameters.
+pub fn share(p: &ShareLane) -> anyhow::Result<Box<dyn sim::Bench>> {
+    Pipeline {
+        inputs: vec!["mantissa_i", "below_i", "digits_i", "exponent_i", "nan_i"],
+        outputs: vec![("y_o", ShareLane::latency())],
+        enable: None,
+        late: Some("exponent_i"),
+        draw: Box::new(|rng| {
+            let mut mantissa = number(rng, 16);
+            let mut digits = number(rng, 19);
+            if rng.random() {
+                // A product that is a tie, or a single bit away from one: it shows its low bits.
+                mantissa = Bits::random(16, rng);
+                let exact = sharp::exact_factor(rng, u128::from(mantissa.field(0, 16) | 1 << 16), 19);
+                digits = exact.map_or(digits, |exact| Bits::truncated(19, exact));
+            }
+            // Most shares are numbers of fp16: products have 35 or 36 bits.
+            let below = if rng.random() { number(rng, 6) } else { Bits::zero(6) };
+            let exponent = exponent(rng, 9, -40);
+            vec![mantissa, below, digits, exponent, bit(rng, 16)]
+        }),
+        golden: Box::new(|operands| {
+            let magnitude = u128::from(operands[0].field(0, 16) | 1 << 16) * u128::from(operands[2].field(0, 19));
+            let exponent = operands[3].to_i64().unwrap_or(0) - operands[1].field(0, 6) as i64;
+            let y = if operands[4].bit(0) { NAN } else { nearest(false, magnitude, exponent) };
+            vec![Some(Bits::truncated(16, y.into()))]
+        }),
+    }
+    .bench(p)
+}
+
+/// The bench of [`CentreLane`]; a vector is an element.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn centre(p: &CentreLane) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let (affine, count_width, sum_width) = (p.affine, p.count_width, p.sum_width());
+    let ports = ["x_i", "count_i", "sum_i", "factor_i", "exponent_i", "nan_i", "gain_i", "bias_i"];
+    // Leading bits of the difference, and the power of two that they are times.
+    let difference = |operands: &[Bits]| {
+        let (negative, x) = units(fp16(&operands[0]));
+        let (x, count) = (i128::from(x), i128::from(operands[1].field(0, operands[1].width())));
+        let all = if negative { -x } else { x } * count - i128::from(operands[2].to_i64().unwrap_or(0));
+        let drop = (u128::BITS - all.unsigned_abs().leading_zeros()).saturating_sub(22);
+        (all < 0, all.unsigned_abs() >> drop, i64::from(drop))
+    };
+    Pipeline {
+        inputs: ports[..if affine { 8 } else { 6 }].to_vec(),
+        outputs: vec![("y_o", p.latency())],
+        enable: None,
+        late: None,
+        draw: Box::new(move |rng| {
+            let (x, count) = (finite(rng), number(rng, count_width));
+            let mut operands = vec![x, count, Bits::zero(sum_width)];
+            if rng.random() {
+                operands[2] = number(rng, sum_width);
+            } else {
+                // The sum is all but the element times their number.
+                let (negative, most, places) = difference(&operands);
+                let less = (number(rng, 40).field(0, 40) >> rng.random_range(0..40)) as i64;
+                let most = (most << places) as i64;
+                operands[2] = signed(sum_width, if negative { less - most } else { most - less });
+            }
+            let (_, centred, places) = difference(&operands);
+            let mut factor = some_number(rng, 18);
+            if let Some(exact) = sharp::exact_factor(rng, centred, 18).filter(|_| !affine && rng.random()) {
+                factor = Bits::truncated(18, exact);
+            }
+            let scaled = centred * u128::from(factor.field(0, 18));
+            let length = i64::from(u128::BITS - scaled.leading_zeros()) + places;
+            operands.extend([factor, exponent(rng, 9, -length), bit(rng, 16)]);
+            if affine {
+                let exact = sharp::exact_factor(rng, scaled, 11).filter(|_| rng.random());
+                let gain = exact.map(|exact| Bits::truncated(16, (exact & 0x3ff) | rng.random_range(1..31) << 10));
+                // A sum with a larger bias is rounded again.
+                let bias = if gain.is_some() || rng.random() { Bits::zero(16) } else { half(rng) };
+                operands.extend([gain.unwrap_or_else(|| half(rng)), bias]);
+            }
+            operands
+        }),
+        golden: Box::new(move |operands| {
+            let (negative, centred, places) = difference(operands);
+            let magnitude = centred * u128::from(operands[3].field(0, 18));
+            let exponent = operands[4].to_i64().unwrap_or(0) + places;
+            let exact = Unrounded { negative, magnitude, exponent };
+            let y = match operands.get(6).map(fp16) {
+                _ if operands[5].bit(0) => NAN,
+                Some(gain) => binary16::add(exact.gained(gain), fp16(&operands[7])),
                 None => exact.rounded(),
             };
             vec![Some(Bits::truncated(16, y.into()))]

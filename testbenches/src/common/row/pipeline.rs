@@ -20,6 +20,8 @@ pub struct Pipeline {
     pub outputs: Vec<(&'static str, u32)>,
     /// Everything holds while this input is low.
     pub enable: Option<&'static str>,
+    /// This input comes a cycle after the others of its operation.
+    pub late: Option<&'static str>,
     /// Makes operands.
     pub draw: Draw,
     /// Judges results.
@@ -46,9 +48,14 @@ impl Pipeline {
         let longest = self.outputs.iter().map(|output| output.1).max().unwrap_or(0);
         // The latest results first.
         let mut results: VecDeque<Vec<Option<Bits>>> = VecDeque::new();
+        let late = self.late.and_then(|late| self.inputs.iter().position(|name| *name == late));
+        let mut before: Option<Vec<Bits>> = None;
         for _ in 0..run.vectors() + u64::from(longest) {
             let operands = (self.draw)(&mut rng);
-            inputs.iter().zip(&operands).for_each(|(port, value)| sim.poke(*port, value));
+            for (at, port) in inputs.iter().enumerate() {
+                let of = before.as_ref().filter(|_| late == Some(at)).unwrap_or(&operands);
+                sim.poke(*port, &of[at]);
+            }
             let moves = enable.is_none() || rng.random_range(0..4u8) > 0;
             if let Some(enable) = enable {
                 sim.poke_u64(enable, moves.into());
@@ -56,6 +63,7 @@ impl Pipeline {
             if moves {
                 results.push_front((self.golden)(&operands));
                 results.truncate(longest.max(1) as usize);
+                before = Some(operands);
             }
             if longest == 0 {
                 sim.settle()?

@@ -49,7 +49,7 @@ pub(super) fn exact(
 
 /// Such gains for the results of a row.
 pub(super) fn exact_gains(rng: &mut StimulusRng, row: &[Unrounded]) -> Option<Vec<u16>> {
-    let exact: Vec<Option<u64>> = row.iter().map(|y| exact_gain(rng, y.magnitude)).collect();
+    let exact: Vec<Option<u64>> = row.iter().map(|y| exact_factor(rng, y.magnitude, 11)).collect();
     if exact.iter().all(Option::is_none) {
         return None;
     }
@@ -60,15 +60,16 @@ pub(super) fn exact_gains(rng: &mut StimulusRng, row: &[Unrounded]) -> Option<Ve
     Some(row.iter().zip(exact).map(of).collect())
 }
 
-/// A significand of 11 bits with which a number is halfway between two neighbours of 11 bits, or a power of two more or
-/// less.
-fn exact_gain(rng: &mut StimulusRng, magnitude: u128) -> Option<u64> {
+/// A factor of `width` bits, its first one 1, with which a number is halfway between two neighbours of 11 bits, or a
+/// power of two more or less.
+pub(super) fn exact_factor(rng: &mut StimulusRng, magnitude: u128, width: u32) -> Option<u64> {
     let zeros = magnitude.trailing_zeros();
     let odd = (magnitude >> zeros.min(127)) as u64;
     let inverse = inverse(odd);
     let mut found = Vec::new();
-    // The product has 10 or 11 bits more, of which 11 are kept.
-    for dropped in [bits(magnitude).saturating_sub(1), bits(magnitude)] {
+    // The product has as many bits more as the factor, or one less; 11 of all are kept.
+    let longest = (bits(magnitude) + width).saturating_sub(11);
+    for dropped in [longest.saturating_sub(1), longest] {
         if !(2..60).contains(&dropped) || zeros >= dropped {
             continue;
         }
@@ -77,12 +78,11 @@ fn exact_gain(rng: &mut StimulusRng, magnitude: u128) -> Option<u64> {
         for rest in powers.chain([half]).filter(|rest| rest.trailing_zeros() >= zeros) {
             let first = (rest >> zeros).wrapping_mul(inverse) & (modulus - 1);
             // Of many, one.
-            let count = (0x7ff_u64.checked_sub(first)).map_or(0, |room| room / modulus + 1);
+            let count = ((1u64 << width) - 1).checked_sub(first).map_or(0, |room| room / modulus + 1);
             if count > 0 {
-                let significand = first + modulus * rng.random_range(0..count);
-                let whole = magnitude * u128::from(significand);
-                if significand >= 0x400 && bits(whole) == dropped + 11 {
-                    found.push(significand);
+                let factor = first + modulus * rng.random_range(0..count);
+                if factor >> (width - 1) == 1 && bits(magnitude * u128::from(factor)) == dropped + 11 {
+                    found.push(factor);
                 }
             }
         }
@@ -187,7 +187,7 @@ mod tests {
         let (mut ties, mut bits_left) = (0, std::collections::BTreeSet::new());
         let factors = (0x2_0000..0x4_0000u128).flat_map(|factor| [0x400, 0x407, 0x601, 0x7ff].map(|x| factor * x));
         for magnitude in factors {
-            let Some(significand) = exact_gain(&mut rng, magnitude) else { continue };
+            let Some(significand) = exact_factor(&mut rng, magnitude, 11) else { continue };
             let whole = magnitude * u128::from(significand);
             let dropped = bits(whole) - 11;
             let distance = (whole & ((1 << dropped) - 1)).abs_diff(1 << (dropped - 1));
@@ -196,9 +196,14 @@ mod tests {
             bits_left.extend((distance > 0).then(|| distance.trailing_zeros()));
         }
         assert!(ties > 0 && bits_left.len() > 20, "{ties} {bits_left:?}");
+        // Factors of other widths, too.
+        let wide =
+            (0x1_0001..0x1_1001u128).step_by(2).filter_map(|x| Some(x * u128::from(exact_factor(&mut rng, x, 19)?)));
+        let wide: Vec<u128> = wide.collect();
+        assert!(wide.len() > 100 && wide.iter().all(|&whole| is_exact(whole)), "{}", wide.len());
         // Nothing is lost below the last bit that is kept.
-        assert_eq!(exact_gain(&mut rng, 1), None);
-        assert_eq!(exact_gain(&mut rng, 0), None);
+        assert_eq!(exact_factor(&mut rng, 1, 11), None);
+        assert_eq!(exact_factor(&mut rng, 0, 11), None);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Parts of the row units in all configurations, and broken.
 
 use hdl::blocks::common::{
-    InverseRoot, PowerLane, RoundHalf, RowAdder, RowProduct, RowReciprocal, ScaleLane, SquareLane,
+    CentreLane, InverseRoot, PowerLane, RoundHalf, RowAdder, RowProduct, RowReciprocal, ScaleLane, ShareLane,
+    SquareLane,
 };
 use sim::fault::Fault;
 use sim::kit::faults::must_be_noticed;
@@ -18,6 +19,8 @@ fn all_configurations() {
     run_all::<PowerLane>(parts::power, &options).unwrap_or_else(|e| panic!("{e:#}"));
     run_all::<SquareLane>(parts::squares, &options).unwrap_or_else(|e| panic!("{e:#}"));
     run_all::<ScaleLane>(parts::scale, &options).unwrap_or_else(|e| panic!("{e:#}"));
+    run_all::<CentreLane>(parts::centre, &options).unwrap_or_else(|e| panic!("{e:#}"));
+    run_all::<ShareLane>(parts::share, &options).unwrap_or_else(|e| panic!("{e:#}"));
     run_all::<RoundHalf>(parts::round, &options).unwrap_or_else(|e| panic!("{e:#}"));
 }
 

@@ -13,7 +13,7 @@ use super::product::{product, product_latency};
 use crate::blocks::common::FloatAdd;
 use crate::blocks::common::float::{FloatFormat, Subnormals};
 use crate::lang::{
-    About, Block, In, InOption, Module, Out, Signal, Timing, bit, cat, mux, parameters, ports, sint, uint,
+    About, Block, CatalogBlock, In, InOption, Module, Out, Signal, Timing, bit, cat, mux, parameters, ports, sint, uint,
 };
 
 /// Bits of a significand.
@@ -120,7 +120,8 @@ ports! {
 
 impl CentreLane {
     /// Bits of a row's sum.
-    pub(super) fn sum_width(&self) -> u32 {
+    #[must_use]
+    pub fn sum_width(&self) -> u32 {
         FIXED + self.count_width + 1
     }
 
@@ -150,11 +151,12 @@ impl Block for CentreLane {
     type Ports = CentreLanePorts;
     const ABOUT: About = About {
         name: "centre_lane",
-        summary: "an fp16 number less its row's mean, times a factor of the row, with gain and bias of its own",
+        summary: "an fp16 number less the mean of its row, scaled and rounded",
         contract: "d = the first 22 bits of count_i * x_i * 2^24 - sum_i; y_o = d * factor_i * 2^exponent_i * gain_i\n\
             of `latency` cycles ago.\n\
-            The exact product is rounded once; with bias_i added it is rounded again, both to nearest, ties to even.",
-        reference: "",
+            The exact product is rounded once; with bias_i added it is rounded again, both to nearest, ties to even.\n\
+            x_i is a number, factor_i is not zero; nan_i, a NaN as gain or bias, and 0 * infinity give 0x7e00.",
+        reference: "Ba, Kiros and Hinton, arXiv:1607.06450",
     };
 
     fn build(&self, m: &mut Module, io: &CentreLanePorts) {
@@ -197,6 +199,12 @@ impl Block for CentreLane {
 
     fn timing(&self) -> Timing {
         Timing::pipeline(self.latency())
+    }
+}
+
+impl CatalogBlock for CentreLane {
+    fn configurations() -> Vec<Self> {
+        vec![Self { count_width: 3, affine: false }]
     }
 }
 

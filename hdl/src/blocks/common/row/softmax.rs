@@ -109,10 +109,10 @@ impl Block for ShareLane {
     type Ports = ShareLanePorts;
     const ABOUT: About = About {
         name: "share_lane",
-        summary: "a weight times the reciprocal of its row's sum, rounded to fp16 once",
+        summary: "a weight times the reciprocal of a sum, rounded to fp16",
         contract: "y_o = (2^16 + mantissa_i) * digits_i * 2^(exponent_i - below_i) of `latency` cycles ago, to nearest, ties to even;\n\
-            exponent_i comes a cycle later than the other inputs.",
-        reference: "",
+            exponent_i comes a cycle later than the other inputs. nan_i gives 0x7e00.",
+        reference: "IEEE 754, section 4.3.1",
     };
 
     fn build(&self, m: &mut Module, io: &ShareLanePorts) {
@@ -136,6 +136,12 @@ impl Block for ShareLane {
 
     fn timing(&self) -> Timing {
         Timing::pipeline(Self::latency())
+    }
+}
+
+impl CatalogBlock for ShareLane {
+    fn configurations() -> Vec<Self> {
+        Vec::new()
     }
 }
 

@@ -1,0 +1,10 @@
+../modules/row_adder_w24.v
+../modules/row_product_a11_b10.v
+../modules/row_adder_w56.v
+../modules/row_normaliser_w51.v
+../modules/row_adder_w48.v
+../modules/row_product_a22_b18.v
+../modules/row_product_a40_b11.v
+../modules/round_half_w51_e12.v
+../modules/float_add_fp16_s4_ieee.v
+../modules/centre_lane_n10_affine.v
