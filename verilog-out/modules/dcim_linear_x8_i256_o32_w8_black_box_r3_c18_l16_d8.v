@@ -102,18 +102,18 @@ module dcim_linear_x8_i256_o32_w8_black_box_r3_c18_l16_d8 (
     column_first_q <= column_from;
     column_last_q <= column_to;
   end
-  wire [1:0] row_more = row_last_q - row_first_q;
+  wire [3:0] row_used_difference = (4'd2 << row_last_q) - 4'd1;
+  wire [2:0] row_used_and = (3'd7 << row_first_q) & row_used_difference[2:0];
 
-  for (i = 0; i < 3; i = i + 1) begin : g_rows
-    localparam row_used_index = i;
-    assign row_used[i] = (row_used_index[1:0] - row_first_q) <= row_more;
+  for (i = 0; i < 3; i = i + 1) begin : g_row_used
+    assign row_used[i] = row_used_and[i];
   end
 
-  wire [4:0] place_more = column_last_q - column_first_q;
+  wire [18:0] column_used_difference = (19'd2 << column_last_q) - 19'd1;
+  wire [17:0] column_used_and = (18'd262143 << column_first_q) & column_used_difference[17:0];
 
-  for (i = 0; i < 18; i = i + 1) begin : g_place_columns
-    localparam column_used_index = i;
-    assign column_used[i] = (column_used_index[4:0] - column_first_q) <= place_more;
+  for (i = 0; i < 18; i = i + 1) begin : g_column_used
+    assign column_used[i] = column_used_and[i];
   end
 
   assign input_ready_o = open_q & !clear_i;
@@ -168,11 +168,11 @@ module dcim_linear_x8_i256_o32_w8_black_box_r3_c18_l16_d8 (
     assign head_row[i] = head_row_bits[i];
   end
 
-  wire [4:0] head_more = head_last - head_first;
+  wire [18:0] head_column_difference = (19'd2 << head_last) - 19'd1;
+  wire [17:0] head_column_and = (18'd262143 << head_first) & head_column_difference[17:0];
 
-  for (i = 0; i < 18; i = i + 1) begin : g_head_columns
-    localparam head_column_index = i;
-    assign head_column[i] = (head_column_index[4:0] - head_first) <= head_more;
+  for (i = 0; i < 18; i = i + 1) begin : g_head_column
+    assign head_column[i] = head_column_and[i];
   end
 
   for (i = 0; i < 3; i = i + 1) begin : g_row
@@ -306,6 +306,9 @@ module dcim_linear_x8_i256_o32_w8_black_box_r3_c18_l16_d8 (
     assign output_sums_o[32*i +: 32] = y_q;
   end
 
+  wire unused_row_used_difference = row_used_difference[3];
+  wire unused_column_used_difference = column_used_difference[18];
+  wire unused_head_column_difference = head_column_difference[18];
   wire unused_first_beat_sum = first_beat_sum[7];
   wire unused_until_sum = until_sum[7];
 endmodule

@@ -93,10 +93,12 @@ module dcim_macro_x8_i256_o32_w8_black_box (
 
   for (i = 0; i < 32; i = i + 1) begin : g_output
     reg signed [23:0] sum_q;
-    wire signed [23:0] partial = {{8{cells_partial[16*i + 15]}}, $signed(cells_partial[16*i +: 16])};
     assign sum[i] = sum_q;
+    wire signed [15:0] sum_difference = 16'sd0 - $signed(cells_partial[16*i +: 16]);
     wire [24:0] sum_bits = {sum[i], 1'b0};
-    always @(posedge clk_i) if (adds) sum_q <= sign_q ? 24'sd0 - partial : $signed(sum_bits[23:0]) + partial;
+    always @(posedge clk_i) if (adds) sum_q <= sign_q ? $signed({{8{sum_difference[15]}}, sum_difference})
+        : $signed(sum_bits[23:0])
+        + $signed({{8{cells_partial[16*i + 15]}}, $signed(cells_partial[16*i +: 16])});
     assign output_sums_o[24*i +: 24] = sum[i];
     wire unused_sum_bits = sum_bits[24];
   end

@@ -7,6 +7,7 @@ use std::ops::Range;
 use golden::titanus::dcim_linear::DcimLinear as Golden;
 use hdl::blocks::titanus::{DcimLinear, LinearBeat, LinearSums, Rectangle, StoredRow};
 use rand::RngExt;
+use rand::seq::SliceRandom;
 use sim::kit::tensors::{Extent, FromTensors, Numbers, Wanted, signed};
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Driver, Monitor, Run, Sim, Values};
@@ -36,7 +37,10 @@ pub fn bench(p: &DcimLinear) -> anyhow::Result<Box<dyn sim::Bench>> {
         }
         for number in 0..run.vectors().div_ceil(6) {
             match number % 3 {
-                0 => store.behind_a_vector(&mut rng, sim, run)?,
+                0 => {
+                    store.behind_a_vector(&mut rng, sim, run)?;
+                    store.behind_a_vector(&mut rng, sim, run)?;
+                }
                 kind => store.broken_off(&mut rng, sim, run, kind == 1)?,
             }
         }
@@ -309,20 +313,23 @@ impl Store {
         }
         streams.cycle(sim, run)?;
         let inputs = u64::from(self.p.tile.cells.inputs);
-        // A row of a macro that it does not use is taken at once.
+        // A row of a macro that it does not use is taken at once. Not always: the cycle lets the others finish.
         let is_used = |&(row, column): &(usize, usize)| vector.rows.contains(&row) && vector.columns.contains(&column);
         let all =
             (0..self.p.rows as usize).flat_map(|row| (0..self.p.columns as usize).map(move |column| (row, column)));
         let rests: Vec<(usize, usize)> = all.filter(|place| !is_used(place)).collect();
-        if let Some(&(row, column)) = rests.get(rng.random_range(0..rests.len().max(1))) {
+        if let Some(&(row, column)) = rests.get(rng.random_range(0..rests.len().max(1))).filter(|_| rng.random()) {
             let weights = self.weights(rng);
             self.write((row as u64 * inputs, column as u64), weights, &mut streams)?;
             streams.cycle(sim, run)?;
             run.expect_equal(sim, "write_ready_o", "a row of a macro that rests", true, streams.write.is_done())?;
         }
-        // A row of each of its macros.
-        for (row, column) in vector.rows.clone().flat_map(|r| vector.columns.clone().map(move |c| (r as u64, c as u64)))
-        {
+        // A row of each of its macros, in any order: all but the first one find the macros done.
+        let rows = vector.rows.clone();
+        let mut used: Vec<(u64, u64)> =
+            rows.flat_map(|r| vector.columns.clone().map(move |c| (r as u64, c as u64))).collect();
+        used.shuffle(rng);
+        for (row, column) in used {
             let weights = self.weights(rng);
             let row = row * inputs + rng.random_range(0..inputs);
             self.write((row, column), weights, &mut streams)?;
@@ -330,8 +337,15 @@ impl Store {
         while !streams.write.is_done() {
             streams.cycle(sim, run)?;
         }
-        self.random(rng).push(self, rng, &mut streams)?;
+        self.through_all(rng).push(self, rng, &mut streams)?;
         streams.run(sim, run)
+    }
+
+    /// A vector through all macros.
+    fn through_all(&self, rng: &mut StimulusRng) -> Vector {
+        let (rows, columns) = (0..self.p.rows as usize, 0..self.p.columns as usize);
+        let x = (0..self.inputs()).map(|_| draw(rng, self.p.tile.input_width)).collect();
+        Vector { rows, columns, x, asked: None }
     }
 
     /// Vectors that are dropped at any time, by a clear or by a reset, and one that comes after.

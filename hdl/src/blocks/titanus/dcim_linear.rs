@@ -155,6 +155,14 @@ struct Place {
     columns: Array,
 }
 
+/// Of `count` bits those with the numbers `first` to `last`, which is not below it.
+fn ones_between(m: &mut Module, name: &str, count: u32, first: Signal, last: Signal) -> Array {
+    let from = bit().lit(1).repeat(count).shl_by(first);
+    // All ones up to the last one.
+    let up_to = uint(count + 1).lit(2).shl_by(last).wrapping_sub(1).truncate(count);
+    m.split(name, from & up_to, bit().array(count))
+}
+
 impl Block for DcimLinear {
     type Ports = DcimLinearPorts;
     const ABOUT: About = About {
@@ -194,14 +202,15 @@ impl Block for DcimLinear {
         m.connect(commands.input.data.data, range);
         m.connect(commands.output.ready, head_ready);
         let column = self.column().width;
+        let head_last = m.wire("head_last", head.slice(0..column));
+        let head_first = m.wire("head_first", head.slice(column..2 * column));
         let head = Place {
             first_row: head.slice(0..1),
-            last_column: m.wire("head_last", head.slice(0..column)),
-            first_column: m.wire("head_first", head.slice(column..2 * column)),
+            last_column: head_last,
+            first_column: head_first,
             rows: m.split("head_row", head.slice(2 * column..2 * column + self.rows), bit().array(self.rows)),
-            columns: m.nets("head_column", bit(), self.columns),
+            columns: ones_between(m, "head_column", self.columns, head_first, head_last),
         };
-        self.columns_of(m, "head", &head);
         let captures = m.net("captures", bit());
         let macros = self.macros(m, io, (&place, take, x), (&head, captures));
         m.connect(take, full.q & macros.ready.packed().all() & ready_o & going);
@@ -277,24 +286,9 @@ impl DcimLinear {
         };
         let (first_row, last_row) = there(m, "row", asked.first_row, asked.last_row, self.rows);
         let (first_column, last_column) = there(m, "column", asked.first_column, asked.last_column, self.columns);
-        let rows = m.nets("row_used", bit(), self.rows);
-        let width = self.row().width;
-        let more = m.wire("row_more", last_row.wrapping_sub(first_row));
-        m.for_each("rows", self.rows, |m, r| m.connect(rows.at(r), r.value(width).wrapping_sub(first_row).le(more)));
-        let place =
-            Place { first_row, first_column, last_column, rows, columns: m.nets("column_used", bit(), self.columns) };
-        self.columns_of(m, "place", &place);
-        place
-    }
-
-    fn columns_of(&self, m: &mut Module, name: &str, place: &Place) {
-        let width = self.column().width;
-        // The distance after the first one, at most the distance of the last one; columns before the first have a large
-        // one.
-        let more = m.wire(&format!("{name}_more"), place.last_column.wrapping_sub(place.first_column));
-        m.for_each(&format!("{name}_columns"), self.columns, |m, c| {
-            m.connect(place.columns.at(c), c.value(width).wrapping_sub(place.first_column).le(more));
-        });
+        let rows = ones_between(m, "row_used", self.rows, first_row, last_row);
+        let columns = ones_between(m, "column_used", self.columns, first_column, last_column);
+        Place { first_row, first_column, last_column, rows, columns }
     }
 
     /// Inputs of the vector that comes, one for each row of all macros: inputs before them are zeros.

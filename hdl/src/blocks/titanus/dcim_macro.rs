@@ -121,10 +121,10 @@ impl Block for DcimMacro {
         let adds = m.wire("adds", added.q & moves);
         let sums = m.regs("sum", self.sum(), self.cells.outputs);
         m.for_each("output", self.cells.outputs, |m, k| {
-            let partial = m.wire("partial", u.partial_o.at(k).extend(self.sum().width));
-            let doubled = sums.q.at(k).shl(1).truncate(self.sum().width);
-            let zero = self.sum().lit(0);
-            sums.next_when(m, k, adds, mux(sign.q, zero.wrapping_sub(partial), doubled.wrapping_add(partial)));
+            let (width, partial) = (self.sum().width, u.partial_o.at(k));
+            let doubled = sums.q.at(k).shl(1).truncate(width);
+            let negative = (-partial).extend(width);
+            sums.next_when(m, k, adds, mux(sign.q, negative, doubled.wrapping_add(partial.extend(width))));
             m.connect(io.output.sums.at(k), sums.q.at(k));
         });
         let done = m.reg_init("done_q", bit(), 0);
