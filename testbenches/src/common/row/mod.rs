@@ -6,6 +6,7 @@ pub mod layer_norm;
 pub mod parts;
 pub mod pipeline;
 pub mod rms_norm;
+mod root_edge;
 pub mod rotary_embedding;
 pub mod row_frame;
 mod sharp;
