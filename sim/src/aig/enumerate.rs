@@ -248,7 +248,7 @@ impl Logic {
         let open: Vec<Literal> = bad.iter().copied().filter(|&literal| literal > 1).collect();
         let (leaves, gates) = self.cone(&open);
         let map: BTreeMap<u32, u32> = [0].iter().chain(&leaves).chain(&gates).copied().zip(0..).collect();
-        let of = |literal: Literal| 2 * map[&(literal / 2)] | (literal & 1);
+        let of = |literal: Literal| (2 * map[&(literal / 2)]) | (literal & 1);
         let both = |&variable: &u32| match self.gate(2 * variable) {
             Gate::And(a, b) => Some((of(a).max(of(b)), of(a).min(of(b)))),
             Gate::Leaf => None,
