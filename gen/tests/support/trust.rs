@@ -31,7 +31,7 @@ pub const BELOW: &[(&str, f64, &str)] = &[
         0.98,
         "a bit of a rest and a bit of the tiles inside, which no stream seems to show: no proof decides",
     ),
-    ("inverse_root", 0.97, "three late bits of the trial and of the divisor, of which no proof decides"),
+    ("inverse_root", 0.97, "bits 36 of a trial and of a rest, and a bit of a half, of which no proof decides"),
     ("rms_norm", 0.98, "two late bits of the root's rest"),
     ("layer_norm", 0.93, "late digits of the root and low bits of sums, which only a tie of the last rounding shows"),
     ("vector_unit", 0.90, "its norm: late digits of the root and low bits of sums, which only a tie shows"),
